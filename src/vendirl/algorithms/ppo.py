@@ -1,0 +1,163 @@
+"""Proximal policy optimisation (Schulman et al., 2017), for skills that live in many scenes at once."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from vendirl.policies import Skill, SkillPolicy
+from vendirl.rollout import Transition
+
+
+def advantages(
+    rewards: Float[Array, " T"],
+    values: Float[Array, " T"],
+    next_values: Float[Array, " T"],
+    terminated: Bool[Array, " T"],
+    truncated: Bool[Array, " T"],
+    discount: float,
+    gae_lambda: float,
+) -> Float[Array, " T"]:
+    """Generalised advantages (Schulman et al., 2016) of one scene.
+
+        δ_t = r_t + γ (1 - terminated_t) V(s'_t) - V(s_t)
+        A_t = δ_t + γ λ (1 - terminated_t) (1 - truncated_t) A_{t+1},    A_{T+1} = 0
+
+    s'_t is the true successor of step t, whatever scene t+1 begins with. Termination leaves no future to value;
+    truncation does, and is valued by V(s'_t), as is the future beyond the last step.
+    """
+    δ = rewards + discount * ~terminated * next_values - values
+    decay = discount * gae_lambda * ~(terminated | truncated)
+
+    def backwards(advantage, row):
+        δ_t, decay_t = row
+        advantage = δ_t + decay_t * advantage
+        return advantage, advantage
+
+    return jax.lax.scan(backwards, jnp.zeros(()), (δ, decay), reverse=True)[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class PPO:
+    """Settings of the learner, and the learner."""
+
+    learning_rate: float = 1e-3
+    discount: float = 0.99
+    """γ"""
+    gae_lambda: float = 0.95
+    """λ"""
+    clip: float = 0.2
+    """How far, as a fraction, the probability of an action may move before its gradient is cut."""
+    entropy_coefficient: float = 0.0
+    value_coefficient: float = 0.5
+    epochs: int = 4
+    """How often each transition is used in one update."""
+    minibatches: int = 8
+    """Gradient steps in one epoch; divides the number of scenes."""
+    max_grad_norm: float = 0.5
+    normalise_advantage: bool = True
+    anneal: int | None = None
+    """Number of updates over which the learning rate falls linearly to zero; None keeps it constant."""
+
+    def init(self, policy: SkillPolicy) -> optax.OptState:
+        """The state of the optimiser before the first update."""
+        return self._optimiser.init(_flatten(policy)[0])
+
+    def update(
+        self,
+        policy: SkillPolicy,
+        opt_state: optax.OptState,
+        batch: Transition,
+        rewards: Float[Array, "scenes steps"],
+        key: PRNGKeyArray,
+    ) -> tuple[SkillPolicy, optax.OptState, dict[str, Float[Array, ""]]]:
+        """Improve the policy by what the scenes did.
+
+        Minibatches are made of whole scenes: a scene's skill is looked up once, and shuffling moves a few long rows
+        where shuffling single steps would gather every number of the batch.
+
+        Args:
+            batch: transitions with leading axes (scenes, steps), of this policy.
+            rewards: to learn from, in place of `batch.reward`.
+
+        Returns:
+            The new policy, the new state of the optimiser, and metrics averaged over the gradient steps.
+        """
+        scenes = rewards.shape[0]
+        if scenes % self.minibatches:
+            raise ValueError(
+                f"minibatches={self.minibatches} does not divide the {scenes} scenes; minibatches are made of whole "
+                "scenes, so choose a divisor."
+            )
+
+        next_values = jax.vmap(_next_values, in_axes=(None, 0))(policy, batch)
+        estimate = jax.vmap(lambda *rows: advantages(*rows, self.discount, self.gae_lambda))
+        A = estimate(rewards, batch.value, next_values, batch.terminated, batch.truncated)
+        returns = A + batch.value
+        if self.normalise_advantage:
+            A = (A - A.mean()) / (A.std() + 1e-8)
+        data = (batch, A, returns)
+
+        # Adam on one vector is one elementwise operation; on a tree it is several for each of its leaves.
+        flat, unflatten = _flatten(policy)
+        optimiser = self._optimiser
+
+        def gradient_step(carry, scenes):
+            flat, opt_state = carry
+            minibatch = jax.tree.map(lambda x: x[scenes], data)
+            gradient, metrics = jax.grad(self._loss, has_aux=True)(flat, unflatten, *minibatch)
+            updates, opt_state = optimiser.update(gradient, opt_state)
+            return (optax.apply_updates(flat, updates), opt_state), metrics
+
+        order = jax.vmap(lambda key: jax.random.permutation(key, scenes))(jax.random.split(key, self.epochs))
+        order = order.reshape(self.epochs * self.minibatches, -1)
+        (flat, opt_state), metrics = jax.lax.scan(gradient_step, (flat, opt_state), order)
+        metrics = jax.tree.map(jnp.mean, metrics)
+        metrics["explained_variance"] = 1 - jnp.var(returns - batch.value) / (jnp.var(returns) + 1e-8)
+        return unflatten(flat), opt_state, metrics
+
+    def _loss(self, flat, unflatten, batch: Transition, A, returns):
+        """-E[min(ρ A, clip(ρ, 1 - c, 1 + c) A)] + c_V E[(V - R)²] / 2 - c_H E[H],    ρ = π(a|s) / π_old(a|s)."""
+        policy = unflatten(flat)
+
+        def evaluate(skill, observation, time, action):
+            return jax.vmap(policy.skill(skill).evaluate)(observation, time, action)
+
+        log_prob, entropy, value = jax.vmap(evaluate)(batch.skill, batch.observation, batch.time, batch.action)
+        log_ratio = log_prob - batch.log_prob
+        ratio = jnp.exp(log_ratio)
+        clipped = jnp.clip(ratio, 1 - self.clip, 1 + self.clip)
+        policy_loss = -jnp.mean(jnp.minimum(ratio * A, clipped * A))
+        value_loss = 0.5 * jnp.mean((value - returns) ** 2)
+        entropy = jnp.mean(entropy)
+        loss = policy_loss + self.value_coefficient * value_loss - self.entropy_coefficient * entropy
+        return loss, {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "kl": jnp.mean(ratio - 1 - log_ratio),
+            "clip_fraction": jnp.mean(jnp.abs(ratio - 1) > self.clip),
+        }
+
+    @property
+    def _optimiser(self) -> optax.GradientTransformation:
+        rate = self.learning_rate
+        if self.anneal is not None:
+            rate = optax.linear_schedule(rate, 0.0, self.anneal * self.epochs * self.minibatches)
+        return optax.chain(optax.clip_by_global_norm(self.max_grad_norm), optax.adam(rate, eps=1e-5))
+
+
+def _next_values(policy: SkillPolicy, batch: Transition) -> Float[Array, " steps"]:
+    """V(s'_t) of one scene."""
+    return jax.vmap(policy.skill(batch.skill).value)(batch.next_observation, batch.next_time)
+
+
+def _flatten(policy: SkillPolicy):
+    """The weights as one vector, and the function that makes a policy of such a vector."""
+    weights, rest = eqx.partition(policy, eqx.is_inexact_array)
+    flat, unravel = ravel_pytree(weights)
+    return flat, lambda flat: eqx.combine(unravel(flat), rest)

@@ -1,0 +1,41 @@
+"""The interface between a world and everything that acts in it."""
+
+import abc
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+
+from vendirl.environments.spaces import Box, Discrete
+
+
+class State(eqx.Module):
+    """Where a scene is, and what the last step brought."""
+
+    physics: PyTree
+    """All that the next step depends upon."""
+    observation: Float[Array, " D"]
+    terminated: Bool[Array, ""]
+    """The episode ended for good: there is no future to value. Running out of time is not termination."""
+    reward: Float[Array, ""]
+    """The environment's own reward; zero where there is none."""
+
+
+class Environment(eqx.Module):
+    """A world with pure, unbatched dynamics; `jax.vmap` gives many scenes.
+
+    `step` never resets: whoever rolls out counts `episode_length` and resets, so that the true successor of the
+    last step is never lost.
+    """
+
+    episode_length: eqx.AbstractVar[int]
+    observation_size: eqx.AbstractVar[int]
+    feature_names: eqx.AbstractVar[tuple[str, ...]]
+    actions: eqx.AbstractVar[Discrete | Box]
+
+    @abc.abstractmethod
+    def reset(self, key: PRNGKeyArray) -> State:
+        """The first state of an episode."""
+
+    @abc.abstractmethod
+    def step(self, state: State, action: Array, key: PRNGKeyArray) -> State:
+        """The successor of `state` under `action`."""

@@ -1,0 +1,301 @@
+"""Point worlds: a point moves in the plane, and nothing is rewarded from outside."""
+
+import abc
+import math
+import operator
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from vendirl.environments.environment import Environment, State
+from vendirl.environments.spaces import Box, Discrete
+
+# Stay, then right, up, left, down, then the four diagonals: corners of the box that continuous actions fill.
+_MOVES = np.array(
+    [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1], [1, 1], [-1, 1], [-1, -1], [1, -1]],
+    np.float32,
+)
+
+# A wall keeps the point this far away, so that rounding can never put it on the wall or behind it.
+_CLEARANCE = 1e-4
+
+
+class _PointWorld(Environment):
+    """position <- move(position, step_size * clip(action, -1, 1) + noise * ε), ε standard normal.
+
+    The settings are static: a world has no arrays of its own, is hashable, and can be closed over by compiled code.
+    """
+
+    start: tuple[float, float] = eqx.field(static=True)
+    step_size: float = eqx.field(static=True)
+    noise: float = eqx.field(static=True)
+    episode_length: int = eqx.field(static=True)
+    discrete: bool = eqx.field(static=True)
+    moves: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        start: Sequence[float] = (0.5, 0.5),
+        step_size: float = 0.05,
+        noise: float = 0.0,
+        episode_length: int = 50,
+        discrete: bool = False,
+        moves: int = 5,
+    ):
+        """
+        Args:
+            start: where every episode begins.
+            step_size: how far an action of 1 moves the point, along each axis.
+            noise: standard deviation of the normal noise added to each coordinate of a move.
+            episode_length: steps after which an episode is cut off.
+            discrete: choose among a few moves rather than act by a vector in [-1, 1]².
+            moves: with `discrete`, 5 (stay and the four directions) or 9 (the diagonals too).
+        """
+        self.start = _checked_start(start)
+        self.step_size = _checked_number("step_size", step_size, above=0.0)
+        self.noise = _checked_number("noise", noise, least=0.0)
+        self.episode_length = _checked_length(episode_length)
+        self.discrete = bool(discrete)
+        if moves not in (5, 9):
+            raise ValueError(f"moves={moves!r}: choose 5 (stay and four directions) or 9 (with diagonals).")
+        self.moves = int(moves)
+        self._check_place()
+
+    @property
+    def observation_size(self) -> int:
+        return 2
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return ("x", "y")
+
+    @property
+    def actions(self) -> Discrete | Box:
+        return Discrete(self.moves) if self.discrete else Box(2, -1.0, 1.0)
+
+    @abc.abstractmethod
+    def _move(self, position: Float[Array, "2"], displacement: Float[Array, "2"]) -> Float[Array, "2"]:
+        """Where the point ends that sets out from `position` by `displacement`."""
+
+    @abc.abstractmethod
+    def _check_place(self) -> None:
+        """Raise if the start is not a place of this world."""
+
+    def reset(self, key: PRNGKeyArray) -> State:
+        del key  # every episode begins at the same place
+        return self._state(jnp.array(self.start, jnp.float32))
+
+    def step(self, state: State, action: Float[Array, "2"] | Int[Array, ""], key: PRNGKeyArray) -> State:
+        direction = jnp.asarray(_MOVES)[action] if self.discrete else jnp.clip(action, -1.0, 1.0)
+        displacement = self.step_size * direction
+        if self.noise > 0:
+            displacement += self.noise * jax.random.normal(key, (2,))
+        return self._state(self._move(state.physics, displacement))
+
+    def _state(self, position: Float[Array, "2"]) -> State:
+        return State(physics=position, observation=position, terminated=jnp.array(False), reward=jnp.array(0.0))
+
+
+class Plane(_PointWorld):
+    """The paper's plane, bounded by [0, 1]².
+
+    >>> world = Plane(step_size=0.05)
+    >>> state = world.reset(jax.random.key(0))
+    >>> world.step(state, jnp.array([1.0, -9.0]), jax.random.key(1)).observation.tolist()
+    [0.550000011920929, 0.44999998807907104]
+    """
+
+    def _move(self, position, displacement):
+        return jnp.clip(position + displacement, 0.0, 1.0)
+
+    def _check_place(self):
+        _check_inside_square(self.start)
+
+
+class OpenPlane(_PointWorld):
+    """A plane without bounds."""
+
+    def _move(self, position, displacement):
+        return position + displacement
+
+    def _check_place(self):
+        pass
+
+
+class _WalledPlane(_PointWorld):
+    """The unit square with walls inside, which the point slides along and never crosses."""
+
+    @property
+    @abc.abstractmethod
+    def walls(self) -> Float[np.ndarray, "m 4"]:
+        """One axis-parallel segment (x0, y0, x1, y1) a row, x0 <= x1 and y0 <= y1."""
+
+    def _move(self, position, displacement):
+        target = jnp.clip(position + displacement, 0.0, 1.0)
+        return slide(position, target - position, jnp.asarray(self.walls))
+
+    def _check_place(self):
+        _check_inside_square(self.start)
+        low, high = self.walls[:, :2] - _CLEARANCE, self.walls[:, 2:] + _CLEARANCE
+        inside = ((low < self.start) & (self.start < high)).all(axis=1)
+        if inside.any():
+            wall = self.walls[inside.argmax()].round(3).tolist()
+            raise ValueError(f"start={self.start} lies in the wall {wall}; move it at least {_CLEARANCE} away.")
+
+
+class FourRooms(_WalledPlane):
+    """Four rooms in the unit square, neighbours joined by a door."""
+
+    def __init__(
+        self,
+        start: Sequence[float] = (0.25, 0.25),
+        step_size: float = 0.05,
+        noise: float = 0.0,
+        episode_length: int = 50,
+        discrete: bool = False,
+        moves: int = 5,
+    ):
+        super().__init__(start, step_size, noise, episode_length, discrete, moves)
+
+    @property
+    def walls(self):
+        return _FOUR_ROOMS
+
+
+class Maze(_WalledPlane):
+    """A maze of 5 x 5 cells in the unit square, with exactly one way between any two cells."""
+
+    @property
+    def walls(self):
+        return _MAZE
+
+
+def slide(
+    position: Float[Array, "2"], displacement: Float[Array, "2"], walls: Float[Array, "m 4"]
+) -> Float[Array, "2"]:
+    """Move in a straight line up to the first wall, then along it with what is left of the displacement, up to the
+    next wall. The straight line between `position` and the result crosses no wall.
+
+    Each wall is a box, the segment grown by a clearance on all sides, and is entered at
+    τ = max over axes of the smaller of ((low - p) / d, (high - p) / d), the slab method. A blocked coordinate is set
+    to the face of the box itself, not to p + τ d, so that rounding errors do not add up to a way through.
+    """
+    stop, axis, τ = _first_wall(position, displacement, walls)
+    rest = jnp.where(jnp.arange(2) == axis, 0.0, (1.0 - τ) * displacement)
+    end, _, _ = _first_wall(stop, rest, walls)
+    # Sliding bends the path, and the tip of another wall may lie between the bent path and the straight one.
+    return jnp.where(_crosses(position, end, walls), stop, end)
+
+
+def _first_wall(
+    position: Float[Array, "2"], displacement: Float[Array, "2"], walls: Float[Array, "m 4"]
+) -> tuple[Float[Array, "2"], Int[Array, ""], Float[Array, ""]]:
+    """Where a straight move ends, the axis along which a wall stopped it, and the fraction τ of it that was made.
+    Free moves give τ = 1."""
+    low, high = walls[:, :2] - _CLEARANCE, walls[:, 2:] + _CLEARANCE
+    still = displacement == 0
+    d = jnp.where(still, 1.0, displacement)  # keeps the derivative finite where the other branch is taken
+    to_low, to_high = (low - position) / d, (high - position) / d
+    between = (low < position) & (position < high)
+    enter = jnp.where(still, jnp.where(between, -jnp.inf, jnp.inf), jnp.minimum(to_low, to_high))
+    leave = jnp.where(still, jnp.where(between, jnp.inf, -jnp.inf), jnp.maximum(to_low, to_high))
+    axes = enter.argmax(axis=1)
+    entered, left = enter.max(axis=1), leave.min(axis=1)
+    # Rounding may leave the point a hair inside a box. Moving deeper then counts as a hit at once, moving out is free.
+    offset = jnp.take_along_axis((low + high) / 2 - position, axes[:, None], axis=1)[:, 0]
+    deeper = displacement[axes] * offset > 0
+    hits = (entered < left) & (entered < 1) & (left > 0) & deeper
+    τs = jnp.where(hits, jnp.maximum(entered, 0.0), jnp.inf)
+    first = τs.argmin()
+    hit, axis = hits[first], axes[first]
+    τ = jnp.where(hit, jnp.where(hit, τs[first], 0.0), 1.0)
+    face = jnp.where(displacement > 0, low[first], high[first])
+    stopped = jnp.where(jnp.arange(2) == axis, face, position + τ * displacement)
+    return jnp.where(hit, stopped, position + displacement), axis, τ
+
+
+def _crosses(a: Float[Array, "2"], b: Float[Array, "2"], walls: Float[Array, "m 4"]) -> Bool[Array, ""]:
+    """Whether the segment from a to b meets any wall. Two boxes that overlap, the segment's and the wall's, meet
+    unless both ends of the wall are on the same side of the line through a and b."""
+    low, high = walls[:, :2], walls[:, 2:]
+    overlap = ((jnp.minimum(a, b) <= high) & (low <= jnp.maximum(a, b))).all(axis=1)
+    d = b - a
+    side_low = d[0] * (low[:, 1] - a[1]) - d[1] * (low[:, 0] - a[0])
+    side_high = d[0] * (high[:, 1] - a[1]) - d[1] * (high[:, 0] - a[0])
+    return (overlap & (side_low * side_high <= 0)).any()
+
+
+def _segments(*rows: tuple[float, float, float, float]) -> Float[np.ndarray, "m 4"]:
+    walls = np.array(rows, np.float32)
+    walls.setflags(write=False)
+    return walls
+
+
+_FOUR_ROOMS = _segments(
+    # the wall at x = 0.5, doors around y = 0.2 and y = 0.75
+    (0.5, 0.0, 0.5, 0.125),
+    (0.5, 0.275, 0.5, 0.675),
+    (0.5, 0.825, 0.5, 1.0),
+    # the wall at y = 0.5, doors around x = 0.15 and x = 0.8
+    (0.0, 0.5, 0.075, 0.5),
+    (0.225, 0.5, 0.725, 0.5),
+    (0.875, 0.5, 1.0, 0.5),
+)
+
+#   +---+---+---+---+---+
+#   |               |   |
+#   +   +---+---+   +   +
+#   |   |       |       |
+#   +   +   +   +---+---+
+#   |       | s         |
+#   +---+---+---+---+   +
+#   |       |           |
+#   +   +   +   +---+---+
+#   |   |               |
+#   +---+---+---+---+---+
+_MAZE = _segments(
+    (0.2, 0.0, 0.2, 0.2),
+    (0.4, 0.2, 0.4, 0.4),
+    (0.6, 0.2, 1.0, 0.2),
+    (0.0, 0.4, 0.8, 0.4),
+    (0.4, 0.4, 0.4, 0.6),
+    (0.2, 0.6, 0.2, 0.8),
+    (0.6, 0.6, 0.6, 0.8),
+    (0.6, 0.6, 1.0, 0.6),
+    (0.2, 0.8, 0.6, 0.8),
+    (0.8, 0.8, 0.8, 1.0),
+)
+
+
+def _checked_start(start: Sequence[float]) -> tuple[float, float]:
+    values = tuple(float(value) for value in start)
+    if len(values) != 2 or not all(map(math.isfinite, values)):
+        raise ValueError(f"start={start!r} must be two finite numbers, such as (0.5, 0.5).")
+    return values
+
+
+def _check_inside_square(start: tuple[float, float]) -> None:
+    if not all(0.0 <= value <= 1.0 for value in start):
+        raise ValueError(f"start={start} lies outside [0, 1]²; choose both coordinates between 0 and 1.")
+
+
+def _checked_number(name: str, value: float, above: float = -math.inf, least: float = -math.inf) -> float:
+    value = float(value)
+    if not math.isfinite(value) or value <= above or value < least:
+        bound = f"greater than {above}" if math.isfinite(above) else f"at least {least}"
+        raise ValueError(f"{name}={value} must be a finite number {bound}.")
+    return value
+
+
+def _checked_length(value: int) -> int:
+    try:
+        length = operator.index(value)
+    except TypeError:
+        raise TypeError(f"episode_length={value!r} must be a whole number of steps.") from None
+    if length < 1:
+        raise ValueError(f"episode_length={length} must be at least 1 step.")
+    return length

@@ -1,0 +1,40 @@
+"""The effective number of unique skills (Definition 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxtyping import ArrayLike
+
+from vendirl.score import PSD, Order, vendi_score
+from vendirl.similarity import Similarity, kernel_matrix
+
+
+def effective_number(
+    trajectories: Any,
+    similarity: Similarity,
+    q: Order = 1.0,
+    weights: ArrayLike | None = None,
+    psd: PSD = "clip",
+    names: Sequence[str] | None = None,
+) -> Any:
+    """The effective number of unique skills: the Vendi Score of the skills' kernel matrix, VS_k(θ_1, ..., θ_n).
+
+    Args:
+        trajectories: as in `kernel_matrix`: (n, T, D), (n, N, T, D), or a list per skill of (T_i, D) arrays.
+        similarity: k, what "alike" means.
+        q, weights, psd: as in `vendi_score`.
+        names: of the features, if the similarity chooses features by name.
+
+    Returns:
+        A number between 1 (all skills alike) and the number of skills n (none like another); compare it with
+        `similarity.ceiling(n, D)`. With a list of orders, one number each.
+
+    Example:
+        >>> import numpy as np, vendirl as vr
+        >>> fan = [[[np.cos(t), np.sin(t)]] * 5 for t in np.linspace(0, 2 * np.pi, 8, endpoint=False)]
+        >>> float(np.round(vr.effective_number(np.array(fan), vr.similarity.angle(scale=4.0)), 3))
+        6.868
+    """
+    return vendi_score(kernel_matrix(similarity, trajectories, names), q, weights, psd)

@@ -1,0 +1,238 @@
+"""Skill-conditioned policies π(a | s, g) with a critic beside them.
+
+A `SkillPolicy` holds all skills; `policy.skill(g)` is one of them, an ordinary actor and critic. All methods are
+unbatched. Under a `vmap` over scenes the choice of the skill is made once a scene, not once a step, and the networks
+run as matrix products over all scenes and steps together.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from vendirl.environments.spaces import Box, Discrete
+from vendirl.normalisation import RunningStatistics
+
+Action = Float[Array, " A"] | Int[Array, ""]
+
+
+class _Layer(eqx.Module):
+    """x -> x W + b; at first W is orthogonal times `gain`, and b is 0."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, " outputs"]
+
+    def __init__(self, inputs: int, outputs: int, gain: float, key: PRNGKeyArray):
+        self.weight = jax.nn.initializers.orthogonal(gain)(key, (inputs, outputs), jnp.float32)
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
+        return x @ self.weight + self.bias
+
+
+class _Network(eqx.Module):
+    """A tanh network."""
+
+    layers: tuple[_Layer, ...]
+
+    def __init__(self, sizes: Sequence[int], output_gain: float, key: PRNGKeyArray):
+        keys = jax.random.split(key, len(sizes) - 1)
+        gains = [2**0.5] * (len(sizes) - 2) + [output_gain]
+        self.layers = tuple(map(_Layer, sizes[:-1], sizes[1:], gains, keys))
+
+    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
+        for layer in self.layers[:-1]:
+            x = jnp.tanh(layer(x))
+        return self.layers[-1](x)
+
+    def given(self, skill: Int[Array, ""], skills: int) -> Self:
+        """This network of [x, one-hot skill] as a network of x alone. A one-hot input picks a row of the first weights
+        and adds it to the bias: [x, e_g] W + b = x W_x + (W_g + b)."""
+        first = self.layers[0]
+        rows = first.weight[-skills:]
+        # As a product, because the derivative of a product is a product; that of an index is a scattered sum.
+        bias = first.bias + jax.nn.one_hot(skill, skills) @ rows
+        return eqx.tree_at(
+            lambda network: (network.layers[0].weight, network.layers[0].bias), self, (first.weight[:-skills], bias)
+        )
+
+
+class Skill(eqx.Module):
+    """One skill: an actor and a critic of the observation, and of the time where `timed`.
+
+    Continuous actions are normal with a standard deviation that does not depend on the state,
+    a ~ N(centre + half_width * actor(x), (half_width * exp(log_std))²), and are *not* clipped here: the environment
+    clips, and log π is that of the unclipped action. Discrete actions are categorical with logits actor(x).
+    """
+
+    actor: _Network
+    critic: _Network
+    log_std: Float[Array, " A"] | None
+    statistics: RunningStatistics
+    actions: Discrete | Box = eqx.field(static=True)
+    timed: bool = eqx.field(static=True)
+
+    def action_and_value(
+        self, observation: Float[Array, " D"], time: Float[Array, ""], key: PRNGKeyArray
+    ) -> tuple[Action, Float[Array, ""], Float[Array, ""]]:
+        """a ~ π(. | s), log π(a | s), V(s)."""
+        return self.act(observation, time, self.noise(key))
+
+    def noise(self, key: PRNGKeyArray) -> Float[Array, " A"]:
+        """What `act` needs of chance, and nothing of the state: normal or, for discrete actions, Gumbel."""
+        if isinstance(self.actions, Discrete):
+            return jax.random.gumbel(key, (self.actions.n,))
+        return jax.random.normal(key, (self.actions.size,))
+
+    def act(
+        self, observation: Float[Array, " D"], time: Float[Array, ""], noise: Float[Array, " A"]
+    ) -> tuple[Action, Float[Array, ""], Float[Array, ""]]:
+        """a, log π(a | s), V(s), where a is a function of the state and of `noise`."""
+        x = self._inputs(observation, time)
+        output, value = self.actor(x), self.critic(x)[0]
+        if isinstance(self.actions, Discrete):
+            action = jnp.argmax(output + noise)
+            return action, jax.nn.log_softmax(output)[action], value
+        action = self._to_box(output + jnp.exp(self.log_std) * noise)
+        return action, self._normal_log_density(noise), value
+
+    def evaluate(
+        self, observation: Float[Array, " D"], time: Float[Array, ""], action: Action
+    ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        """log π(a | s), the entropy of π(. | s), V(s)."""
+        x = self._inputs(observation, time)
+        output, value = self.actor(x), self.critic(x)[0]
+        if isinstance(self.actions, Discrete):
+            log_probs = jax.nn.log_softmax(output)
+            # A masked sum instead of an index, again for the derivative's sake.
+            log_prob = jnp.sum(jax.nn.one_hot(action, self.actions.n) * log_probs)
+            return log_prob, -jnp.sum(jnp.exp(log_probs) * log_probs), value
+        ε = (self._from_box(action) - output) * jnp.exp(-self.log_std)
+        entropy = jnp.sum(self.log_std + jnp.log(self.actions.half_width) + 0.5 * jnp.log(2 * jnp.pi * jnp.e))
+        return self._normal_log_density(ε), entropy, value
+
+    def value(self, observation: Float[Array, " D"], time: Float[Array, ""]) -> Float[Array, ""]:
+        """V(s)."""
+        return self.critic(self._inputs(observation, time))[0]
+
+    def mode(self, observation: Float[Array, " D"], time: Float[Array, ""]) -> Action:
+        """The likeliest action."""
+        output = self.actor(self._inputs(observation, time))
+        return jnp.argmax(output) if isinstance(self.actions, Discrete) else self._to_box(output)
+
+    def _inputs(self, observation: Float[Array, " D"], time: Float[Array, ""]) -> Float[Array, " inputs"]:
+        x = self.statistics.normalise(observation)
+        return jnp.append(x, time) if self.timed else x
+
+    def _to_box(self, x: Float[Array, " A"]) -> Float[Array, " A"]:
+        return self.actions.centre + self.actions.half_width * x
+
+    def _from_box(self, action: Float[Array, " A"]) -> Float[Array, " A"]:
+        return (action - self.actions.centre) / self.actions.half_width
+
+    def _normal_log_density(self, ε: Float[Array, " A"]) -> Float[Array, ""]:
+        scale = self.log_std + jnp.log(self.actions.half_width)
+        return -jnp.sum(0.5 * ε**2 + scale + 0.5 * jnp.log(2 * jnp.pi))
+
+
+class SkillPolicy(eqx.Module):
+    """Skills 0, ..., n - 1 of one kind.
+
+    The skill is a one-hot input of one network that all share or, with `separate`, the index of a network of its own.
+    Observations are normalised by `statistics`, which training replaces between updates (`with_statistics`); time, the
+    fraction of the episode that has passed, is an input where `time` is set.
+
+    >>> policy = SkillPolicy(2, Box(2), skills=8, key=jax.random.key(0))
+    >>> policy.mode(jnp.array([0.5, 0.5]), skill=3, time=0.0).shape
+    (2,)
+    """
+
+    actor: _Network
+    critic: _Network
+    log_std: Float[Array, " *skills A"] | None
+    statistics: RunningStatistics
+    actions: Discrete | Box = eqx.field(static=True)
+    skills: int = eqx.field(static=True)
+    separate: bool = eqx.field(static=True)
+    time: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        observation_size: int,
+        actions: Discrete | Box,
+        skills: int,
+        *,
+        key: PRNGKeyArray,
+        hidden: Sequence[int] = (64, 64),
+        separate: bool = False,
+        time: bool = False,
+        log_std: float = -0.5,
+    ):
+        """
+        Args:
+            observation_size: D, the length of an observation.
+            actions: what the environment accepts.
+            skills: n, how many skills there are.
+            key: draws the first weights.
+            hidden: widths of the hidden layers of the actor, and of the critic.
+            separate: a network for each skill rather than one for all.
+            time: let actor and critic see how much of the episode has passed.
+            log_std: of continuous actions at first, in units of half the width of the action box.
+        """
+        if skills < 1:
+            raise ValueError(f"skills={skills} must be at least 1.")
+        if not hidden or min(hidden) < 1:
+            raise ValueError(
+                f"hidden={tuple(hidden)} must name at least one layer, each at least 1 wide, e.g. (64, 64)."
+            )
+        outputs = actions.n if isinstance(actions, Discrete) else actions.size
+        inputs = observation_size + time + (0 if separate else skills)
+        std_shape = (skills, outputs) if separate else (outputs,)
+
+        def networks(key):
+            actor_key, critic_key = jax.random.split(key)
+            # A small last layer lets every policy begin near the centre of its actions, whatever the state.
+            return (
+                _Network((inputs, *hidden, outputs), 0.01, actor_key),
+                _Network((inputs, *hidden, 1), 1.0, critic_key),
+            )
+
+        self.actor, self.critic = jax.vmap(networks)(jax.random.split(key, skills)) if separate else networks(key)
+        self.log_std = None if isinstance(actions, Discrete) else jnp.full(std_shape, log_std)
+        self.statistics = RunningStatistics.empty(observation_size)
+        self.actions = actions
+        self.skills = skills
+        self.separate = separate
+        self.time = time
+
+    def skill(self, skill: Int[Array, ""] | int) -> Skill:
+        """Skill g by itself."""
+        if self.separate:
+            actor, critic, log_std = jax.tree.map(lambda p: p[skill], (self.actor, self.critic, self.log_std))
+        else:
+            actor, critic = self.actor.given(skill, self.skills), self.critic.given(skill, self.skills)
+            log_std = self.log_std
+        return Skill(actor, critic, log_std, self.statistics, self.actions, self.time)
+
+    def with_statistics(self, statistics: RunningStatistics) -> Self:
+        """The same weights behind other observation statistics."""
+        return eqx.tree_at(lambda policy: policy.statistics, self, statistics)
+
+    def action_and_value(
+        self, observation: Float[Array, " D"], skill: Int[Array, ""] | int, time: Float[Array, ""], key: PRNGKeyArray
+    ) -> tuple[Action, Float[Array, ""], Float[Array, ""]]:
+        """a ~ π(. | s, g), log π(a | s, g), V(s, g)."""
+        return self.skill(skill).action_and_value(observation, time, key)
+
+    def evaluate(
+        self, observation: Float[Array, " D"], skill: Int[Array, ""] | int, time: Float[Array, ""], action: Action
+    ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        """log π(a | s, g), the entropy of π(. | s, g), V(s, g)."""
+        return self.skill(skill).evaluate(observation, time, action)
+
+    def mode(self, observation: Float[Array, " D"], skill: Int[Array, ""] | int, time: Float[Array, ""]) -> Action:
+        """The likeliest action of skill g."""
+        return self.skill(skill).mode(observation, time)

@@ -1,0 +1,133 @@
+"""The VendiRL reward (Definition 3, Appendix B), as a relabelling of observations that were already made.
+
+Following skill g, observation t displaces slot t of g's queue; the reward is a function of the score of the kernel
+matrix afterwards, VS_{t+1}:
+
+    raw          VS_{t+1}
+    derivative   VS_{t+1} - VS_t
+    penalty      VS_{t+1} - n
+    log          log(VS_{t+1} / n)
+
+A chunk of c observations is relabelled at once: c summaries by cumulative sums, c rows of K, c scores. c = 1 is the
+literal loop of Algorithm 1, and gives the same rewards. Unbatched and pure; `vmap` gives scenes, with the memory shared
+(`in_axes=None`) or one for each.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from vendirl.border import Border
+from vendirl.memory import Fading, FadingMemory, Queue, SkillMemory
+from vendirl.similarity import Similarity
+
+Transform = Literal["raw", "derivative", "penalty", "log"]
+
+
+class Following(eqx.Module):
+    """A skill being followed in a scene: what has changed of it since the memory was filled.
+
+    Attributes:
+        skill: g.
+        track: the queue (or fading moments) of g, moving.
+        row: (n,) the current similarities of g to all skills.
+        summary: the current summary of g.
+        border: the part of K that stays, decomposed.
+    """
+
+    skill: Int[Array, ""]
+    track: Queue | Fading
+    row: Float[Array, " n"]
+    summary: PyTree
+    border: Border
+
+    @classmethod
+    def start(
+        cls,
+        similarity: Similarity,
+        memory: SkillMemory | FadingMemory,
+        skill: Int[Array, ""],
+        q: float = 1.0,
+        border: Border | None = None,
+    ) -> Following:
+        """Begin to follow a skill. `border` may be passed where it is shared by scenes, see `borders`."""
+        border = Border.of(memory.kernel, skill, q, similarity.psd) if border is None else border
+        summary = jax.tree.map(lambda leaf: leaf[skill], memory.summaries)
+        return cls(skill, memory.track(skill), memory.kernel[skill], summary, border)
+
+    def observe(
+        self,
+        similarity: Similarity,
+        memory: SkillMemory | FadingMemory,
+        observations: Float[Array, "c D"],
+        transform: Transform = "raw",
+    ) -> tuple[Following, Float[Array, " c"], Float[Array, " c"]]:
+        """Observe c steps: the skill afterwards, the c rewards, and the c scores they were made from."""
+        track, summaries = self.track.roll(similarity, observations)
+        compare = jax.vmap(jax.vmap(similarity.compare, (None, 0)), (0, None))
+        if similarity.streams:
+            rows = compare(summaries, memory.summaries)
+        else:  # a step at a time, so that whole trajectories are not held for all steps at once
+            one = jax.vmap(similarity.compare, (None, 0))
+            rows = jax.lax.map(lambda summary: one(summary, memory.summaries), summaries)
+        scores = self.border.scores(jnp.concatenate([self.row[None], rows]))
+        summary = jax.tree.map(lambda leaf: leaf[-1], summaries)
+        following = Following(self.skill, track, rows[-1], summary, self.border)
+        return following, transformed(scores, self.row.shape[0], transform), scores[1:]
+
+
+def relabel(
+    similarity: Similarity,
+    memory: SkillMemory | FadingMemory,
+    skill: Int[Array, ""],
+    observations: Float[Array, "c D"],
+    transform: Transform = "raw",
+    q: float = 1.0,
+) -> tuple[Float[Array, " c"], SkillMemory | FadingMemory]:
+    """The rewards of c successive observations of a skill, and the memory afterwards.
+
+    Args:
+        similarity: k.
+        memory: M, filled by `SkillMemory.fill` with the same similarity.
+        skill: g, the skill that was followed.
+        observations: (c, D) the successor observations s_{t+1} of c steps.
+        transform: "raw", "derivative", "penalty" or "log".
+        q: order of the score.
+
+    Example:
+        >>> import jax, vendirl as vr
+        >>> k = vr.similarity.mmd(scale=4.0)
+        >>> old = jax.random.normal(jax.random.key(0), (8, 50, 2))
+        >>> rewards, memory = vr.relabel(k, vr.SkillMemory.fill(k, old), 3, old[3] + 1.0, "derivative")
+        >>> rewards.shape
+        (50,)
+    """
+    if transform not in get_args(Transform):
+        raise ValueError(f"transform must be one of {', '.join(get_args(Transform))}, but is {transform!r}")
+    skill = jnp.asarray(skill)
+    following = Following.start(similarity, memory, skill, q)
+    following, rewards, _ = following.observe(similarity, memory, observations, transform)
+    return rewards, memory.store(similarity, skill, following.track, following.summary)  # type: ignore[arg-type]
+
+
+def borders(similarity: Similarity, memory: SkillMemory | FadingMemory, q: float = 1.0) -> Border:
+    """The borders of K at each of the n skills, stacked: the decompositions that all scenes of a memory share."""
+    skills = jnp.arange(memory.kernel.shape[0])
+    return jax.vmap(lambda skill: Border.of(memory.kernel, skill, q, similarity.psd))(skills)
+
+
+def transformed(scores: Float[Array, " c+1"], n: int, transform: Transform) -> Float[Array, " c"]:
+    """Rewards from the scores before and after each of c steps."""
+    after = scores[1:]
+    if transform == "raw":
+        return after
+    if transform == "derivative":
+        return after - scores[:-1]
+    if transform == "penalty":
+        return after - n
+    return jnp.log(after / n)

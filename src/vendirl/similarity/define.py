@@ -1,0 +1,164 @@
+"""A user's own similarity, in five lines.
+
+    @vr.similarity.moments                              # of two skills' moments: .mean, .covariance, .count. Streams.
+    def speed(a, b, scale=1.0):
+        return jnp.exp(-scale * jnp.abs(a.mean[0] - b.mean[0]))
+
+    @vr.similarity.trajectories                         # of two whole trajectories, (T, D) each
+    def shape(x, y, scale=1.0):
+        return jnp.exp(-scale * jnp.mean((x - y) ** 2))
+
+    k = 0.5 * speed(scale=2.0) + 0.5 * vr.similarity.cosine()
+    k = vr.similarity.parse("0.5*speed(scale=2) + 0.5*cosine")
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vendirl.similarity.algebra import MomentSimilarity, TrajectorySimilarity, _is_number, _text
+from vendirl.similarity.observations import Moments, Observations
+from vendirl.similarity.parsing import register
+
+
+def moments(function: Callable | None = None, *, psd: bool = False, order: int = 2, name: str | None = None):
+    """Make a similarity from a function of two skills' moments; it streams, since moments do.
+
+    Args:
+        function: f(a, b, **settings) -> k, of two `Moments` with `.mean` (D,), `.covariance` (D, D) and `.count`.
+            Divided by sqrt(f(a, a) f(b, b)), so that k(a, a) = 1; where f(a, a) is not positive, k is 0.
+        psd: say True if it is positive semidefinite: rewards are then much faster. Otherwise the spectrum is computed
+            in full and negative eigenvalues are clipped, which is always right.
+        order: 1 if the mean is enough, which spares the D x D covariance.
+        name: for `parse` and the command line; the function's own if None.
+
+    Returns:
+        A function of the settings (and of `scale`, if that is one of them) that returns the similarity.
+    """
+    if order not in (1, 2):
+        raise ValueError(f"order must be 1 (mean) or 2 (mean and covariance), but is {order!r}")
+    return _decorator(_OfMoments if order == 2 else _OfMeans, function, psd, name)
+
+
+def trajectories(function: Callable | None = None, *, psd: bool = False, name: str | None = None):
+    """Make a similarity from a function f(x, y, **settings) -> k of two whole trajectories, (T, D) each.
+
+    Skills with several trajectories are compared by the mean over all pairs. The trajectories of one call have the same
+    length; for unequal lengths write f(x, y, length_x, length_y, **settings), where x and y are padded with zeros.
+    Otherwise as `moments`.
+    """
+    return _decorator(_OfTrajectories, function, psd, name)
+
+
+def _decorator(kind: type[_Defined], function: Callable | None, psd: bool, name: str | None):
+    def decorate(function: Callable) -> Callable:
+        label = name or function.__name__
+        parameters = list(inspect.signature(function).parameters.values())
+        first = 4 if kind is _OfTrajectories and _takes_lengths(function) else 2
+        for parameter in parameters[first:]:
+            if parameter.default is inspect.Parameter.empty:
+                raise TypeError(f"similarity {label}: setting {parameter.name!r} needs a default value")
+        defaults = {parameter.name: parameter.default for parameter in parameters[first:]}
+
+        def factory(**settings) -> Any:
+            for key in settings:
+                if key not in defaults:
+                    raise TypeError(f"similarity {label} has no setting {key!r}; it has {', '.join(defaults) or 'none'}")
+            chosen = {**defaults, **settings}
+            numbers = {key: value for key, value in chosen.items() if _is_number(value)}
+            options = tuple((key, value) for key, value in chosen.items() if key not in numbers)
+            return kind(numbers=numbers, options=options, function=function, label=label, is_psd=psd)
+
+        factory.__name__, factory.__doc__ = label, function.__doc__
+        factory.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters[first:]]
+        )
+        return register(label, factory)
+
+    return decorate if function is None else decorate(function)
+
+
+class _Defined(eqx.Module):
+    """What a user's similarity is made of."""
+
+    numbers: dict[str, Any]  # settings that may be traced
+    options: tuple[tuple[str, Any], ...] = eqx.field(static=True)  # settings that may not
+    function: Callable = eqx.field(static=True)
+    label: str = eqx.field(static=True)
+    is_psd: bool = eqx.field(static=True)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.numbers, **dict(self.options)}
+
+    @property
+    def psd(self) -> bool:
+        return self.is_psd
+
+    def compare(self, a, b):
+        (x, xx), (y, yy) = a, b
+        square = xx * yy
+        return jnp.where(square > 0, self.raw(x, y) / jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+
+    def raw(self, a, b):
+        value = jnp.asarray(self.function(a, b, **self.settings))
+        if value.shape != ():
+            raise ValueError(f"similarity {self.label} must return one number, but returned shape {value.shape}")
+        return value
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{key}={_text(value)}" for key, value in self.settings.items())
+        return f"{self.label}({settings})" if settings else self.label
+
+
+class _OfMoments(_Defined, MomentSimilarity):
+    name: ClassVar[str] = "moments"
+    order: ClassVar[int] = 2
+
+    def of_moments(self, moments: Moments):
+        return moments, self.raw(moments, moments)
+
+
+class _OfMeans(_OfMoments):
+    order: ClassVar[int] = 1
+
+
+class _OfTrajectories(_Defined, TrajectorySimilarity):
+    name: ClassVar[str] = "trajectories"
+
+    def summary(self, skill: Observations):
+        if skill.lengths is not None and not _takes_lengths(self.function):
+            raise ValueError(
+                f"similarity {self.label} compares trajectories of equal length, but these differ in length; write it "
+                "as f(x, y, length_x, length_y) to accept padded ones"
+            )
+        N, T, _ = skill.points.shape
+        lengths = jnp.full(N, T) if skill.lengths is None else jnp.asarray(skill.lengths)
+        x = skill.points, lengths
+        return x, self.raw(x, x)
+
+    def raw(self, a, b):
+        """The mean over all pairs of real trajectories."""
+        with_lengths = _takes_lengths(self.function)
+
+        def one(x, length_x, y, length_y):
+            lengths = (length_x, length_y) if with_lengths else ()
+            value = jnp.asarray(self.function(x, y, *lengths, **self.settings))
+            if value.shape != ():
+                raise ValueError(f"similarity {self.label} must return one number, but returned shape {value.shape}")
+            return value
+
+        values = jax.vmap(jax.vmap(one, (None, None, 0, 0)), (0, 0, None, None))(*a, *b)
+        real = (a[1][:, None] > 0) & (b[1][None, :] > 0)
+        return jnp.where(real, values, 0).sum() / jnp.maximum(real.sum(), 1)
+
+
+def _takes_lengths(function: Callable) -> bool:
+    names = list(inspect.signature(function).parameters)
+    return names[2:4] == ["length_x", "length_y"]

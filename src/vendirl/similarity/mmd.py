@@ -1,0 +1,126 @@
+"""Similarity by maximum mean discrepancy (Appendix C), and by distance between final states."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from vendirl.similarity.algebra import MomentSimilarity, TrajectorySimilarity, positive
+from vendirl.similarity.observations import Moments, Observations
+
+
+def mmd(scale: float = 1.0, kernel: Literal["linear", "rbf"] = "linear", bandwidth: float = 1.0):
+    """Maximum mean discrepancy, turned into a similarity: skills push away from one another.
+
+        k(a, b) = exp(-scale MMD(a, b))
+        linear:  MMD = ‖μ_a - μ_b‖                                                       (the paper's)
+        rbf:     MMD² = E κ(x, x') + E κ(y, y') - 2 E κ(x, y),   κ = exp(-‖x - y‖² / (2 bandwidth²))
+
+    Positive semidefinite, since MMD is a distance in a Hilbert space. Ceiling n, approached as the distances times
+    scale grow; with the rbf kernel MMD is at most sqrt(2). The linear kernel streams, the rbf kernel needs the whole
+    trajectories and also tells apart skills with equal means. Any input has a value: equal means give 1.
+
+    Args:
+        scale: per unit of distance between the means.
+        kernel: "linear" or "rbf".
+        bandwidth: of the rbf kernel, in the units of the features.
+    """
+    if kernel == "linear":
+        return LinearMMD(scale)
+    if kernel == "rbf":
+        return RBFMMD(scale, kernel, bandwidth)
+    raise ValueError(f"mmd: kernel must be 'linear' or 'rbf', but is {kernel!r}")
+
+
+class LinearMMD(MomentSimilarity):
+    """See `mmd`."""
+
+    scale: float = 1.0
+
+    name: ClassVar[str] = "mmd"
+    order: ClassVar[int] = 1
+
+    def __check_init__(self):
+        positive(self.scale, "mmd: scale")
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def of_moments(self, moments: Moments) -> Float[Array, " D"]:
+        return moments.mean
+
+    def compare(self, a, b):
+        return jnp.exp(-self.scale * distance(a, b))
+
+
+class RBFMMD(TrajectorySimilarity):
+    """See `mmd`."""
+
+    scale: float = 1.0
+    kernel: str = eqx.field(static=True, default="linear")
+    bandwidth: float = 1.0
+
+    name: ClassVar[str] = "mmd"
+
+    def __check_init__(self):
+        positive(self.scale, "mmd: scale")
+        positive(self.bandwidth, "mmd: bandwidth")
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def summary(self, skill: Observations):
+        x, mask = skill.pooled, skill.mask
+        weights = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if mask is None else mask / mask.sum()
+        return x, weights, self._mean(x, weights, x, weights)
+
+    def _mean(self, x, p, y, r):
+        """Σ p_i r_j κ(x_i, y_j)."""
+        square = jnp.sum((x[:, None] - y[None, :]) ** 2, -1)
+        return p @ jnp.exp(-square / (2 * self.bandwidth**2)) @ r
+
+    def compare(self, a, b):
+        (x, p, xx), (y, r, yy) = a, b
+        square = jnp.maximum(xx + yy - 2 * self._mean(x, p, y, r), 0)
+        return jnp.exp(-self.scale * _root(square))
+
+
+class final_state(TrajectorySimilarity):  # noqa: N801
+    """Similarity of where skills end.
+
+        k(a, b) = exp(-scale ‖f_a - f_b‖),      f: the last observation, averaged over a skill's trajectories
+
+    Positive semidefinite. Ceiling n. In the skill memory the last observation is that of the previous episode until
+    the current one ends, so the reward comes at the end of an episode.
+    """
+
+    scale: float = 1.0
+
+    name: ClassVar[str] = "final_state"
+
+    def __check_init__(self):
+        positive(self.scale, "final_state: scale")
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def summary(self, skill: Observations) -> Float[Array, " D"]:
+        return skill.present @ skill.final / jnp.maximum(skill.present.sum(), 1)
+
+    def compare(self, a, b):
+        return jnp.exp(-self.scale * distance(a, b))
+
+
+def distance(a: Float[Array, " D"], b: Float[Array, " D"]) -> Float[Array, ""]:
+    """‖a - b‖, with derivative 0 rather than NaN where a = b."""
+    return _root(jnp.sum((a - b) ** 2))
+
+
+def _root(square: Float[Array, ""]) -> Float[Array, ""]:
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)

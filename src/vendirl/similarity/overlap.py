@@ -1,0 +1,88 @@
+"""Similarity as overlap of skill manifolds, by nearest neighbours (Appendix A)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from vendirl.similarity.algebra import TrajectorySimilarity, positive
+from vendirl.similarity.observations import Observations
+
+
+class overlap(TrajectorySimilarity):  # noqa: N801
+    """Overlap of two skills in the feature space: F1 of the k-nearest-neighbour precision and recall.
+
+    The manifold of a skill is the union of balls around its pooled observations X, each reaching to that
+    observation's k-th nearest neighbour in X (itself not counted). With f(x, X) = 1 if x lies in the manifold of X,
+    boundary included, else 0:
+
+        precision(a, b) = mean over x in X_b of f(x, X_a),     recall(a, b) = mean over x in X_a of f(x, X_b)
+        k(a, b) = F1^scale,     F1 = 2 precision recall / (precision + recall),     0 if both are 0
+
+    NOT positive semidefinite: scores clip the negative eigenvalues and report their mass. Ceiling n, reached by skills
+    that do not overlap at all. It needs more than k observations per skill; when fewer are there (inside `jit`,
+    where that cannot be refused), the ball reaches to the farthest one.
+
+    Args:
+        neighbours: k, 3 as in the paper.
+        measure: "f1", or "precision" or "recall" averaged over the two directions so that k is symmetric (they are
+            each other's mirror image, so that both give the same matrix).
+        scale: exponent; above 1 it makes partial overlap count less.
+    """
+
+    neighbours: int = eqx.field(static=True, default=3)
+    measure: Literal["f1", "precision", "recall"] = eqx.field(static=True, default="f1")
+    scale: float = 1.0
+
+    name: ClassVar[str] = "overlap"
+
+    def __check_init__(self):
+        positive(self.scale, "overlap: scale")
+        if not isinstance(self.neighbours, int) or self.neighbours < 1:
+            raise ValueError(f"overlap: neighbours must be a positive whole number, but is {self.neighbours!r}")
+        if self.measure not in ("f1", "precision", "recall"):
+            raise ValueError(f"overlap: measure must be 'f1', 'precision' or 'recall', but is {self.measure!r}")
+
+    @property
+    def psd(self) -> bool:
+        return False
+
+    @property
+    def least_observations(self) -> int:
+        return self.neighbours + 1
+
+    def summary(self, skill: Observations):
+        """The pooled observations, which of them are real, and the squared radii of their balls (-1: no ball)."""
+        x = skill.pooled
+        real = jnp.ones(x.shape[0], bool) if skill.mask is None else skill.mask
+        square = jnp.where(real[None, :], squared_distances(x, x), jnp.inf)
+        k = min(self.neighbours, x.shape[0] - 1)
+        ordered = jnp.sort(jnp.where(jnp.eye(x.shape[0], dtype=bool), 0, square), axis=1)[:, : k + 1]
+        farthest = jnp.max(jnp.where(jnp.isfinite(ordered), ordered, 0), axis=1)
+        return x, real, jnp.where(real, farthest, -1)
+
+    def compare(self, a, b):
+        precision, recall = self.precision_recall(a, b)
+        total = precision + recall
+        if self.measure != "f1":
+            return (total / 2) ** self.scale
+        return (2 * precision * recall / jnp.where(total > 0, total, 1)) ** self.scale
+
+    def precision_recall(self, a, b) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """precision(a, b) and recall(a, b) of two summaries."""
+        (x, real_x, radius_x), (y, real_y, radius_y) = a, b
+        square = squared_distances(x, y)
+        precision = _fraction(jnp.any(square <= radius_x[:, None], axis=0), real_y, x.dtype)
+        return precision, _fraction(jnp.any(square <= radius_y[None, :], axis=1), real_x, x.dtype)
+
+
+def squared_distances(x: Float[Array, "M D"], y: Float[Array, "L D"]) -> Float[Array, "M L"]:
+    """‖x_i - y_j‖² from differences, not from ‖x‖² + ‖y‖² - 2 x·y, which would lose ties and small radii to rounding."""
+    return jnp.sum((x[:, None] - y[None, :]) ** 2, -1)
+
+
+def _fraction(inside, real, dtype):
+    return jnp.sum(inside & real).astype(dtype) / jnp.maximum(jnp.sum(real), 1).astype(dtype)
