@@ -15,7 +15,7 @@ test: check
 check: $(VENV)/develop
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/mypy
 
 format: $(VENV)/develop
 	$(BIN)/ruff check --fix .

@@ -19,6 +19,8 @@ Order 2 needs no spectrum: VS_2 = n²/‖K‖_F². Other orders, and kernels tha
 
 from __future__ import annotations
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -65,7 +67,7 @@ class Border(eqx.Module):
         a = 1 / n
         l, U = jnp.linalg.eigh(rest / n)
         l = jnp.maximum(l, 0)
-        base = -jnp.sum(l * jnp.log(jnp.where(l > 0, l, 1))) - a * np.log(a)
+        base = -jnp.sum(l * jnp.log(jnp.where(l > 0, l, 1))) - a * math.log(a)
         inverse = 1 / (l[:, None] + _nodes(K.dtype)[0])
         return cls(others, None, U, base, jnp.concatenate([inverse, inverse**2], 1), q)
 

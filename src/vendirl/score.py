@@ -45,8 +45,9 @@ def vendi_score(
             replaces K by the nearest correlation matrix in the Frobenius norm (not differentiable in reverse).
 
     Returns:
-        (...,) scores, or (..., len(q)). Gradients follow dVS/dK = -(VS/n)(log(K/n) + I) for order 1 and its like for
-        the others; they are finite at repeated eigenvalues, and at zero ones, where the logarithm is cut off.
+        (...,) scores, or (..., len(q)). The gradient of order 1 is dVS/dK = -(VS/n)(log(K/n) + I); those of the other
+        orders, whose spectrum is scaled to sum to one, are orthogonal to I. They are finite at repeated eigenvalues,
+        and at zero ones, where the logarithm is cut off.
 
     Example:
         >>> import numpy as np, vendirl as vr
@@ -99,8 +100,14 @@ def vendi(
     else:
         others = np.array([[j for j in range(n) if j != i] for i in range(n)])
         rest = K[..., others[:, :, None], others[:, None, :]]
-        p = None if weights is None else weights[..., others] / weights[..., others].sum(-1, keepdims=True)
-        contributions = scores[..., None, :] - _hill_numbers(_weighted(rest, p), rest, orders, psd, tolerance)
+        p, some = None, True
+        if weights is not None:
+            p = weights[..., others]
+            some = p.sum(-1, keepdims=True) > 0  # else all the weight is on the item that goes
+            p = xp.where(some, p, 1)
+            p = p / p.sum(-1, keepdims=True)
+        without = _hill_numbers(_weighted(rest, p), rest, orders, psd, tolerance)
+        contributions = scores[..., None, :] - xp.where(some, without, 0)
     one = slice(None) if _is_list(q) else 0
     return Vendi(
         score=back(scores[..., one]),
@@ -137,6 +144,8 @@ def vendi_score_features(X: Float[ArrayLike, "*batch n d"], q: Order = 1.0, weig
             raise ValueError(f"X: row {_place(empty[0])} is all zero and has no direction; remove it")
     orders, weights = _orders(q), _checked_weights(weights, X.shape[-2])
     n, d = X.shape[-2:]
+    top = xp.abs(X).max(-1, keepdims=True)
+    X = X / xp.where(top == 0, 1, top)  # so that the squares neither overflow nor vanish
     norm = xp.sqrt(xp.sum(X * X, -1, keepdims=True))
     root = (1 / math.sqrt(n)) if weights is None else xp.sqrt(weights)[..., None]
     Y = X / xp.where(norm == 0, 1, norm) * root
@@ -177,25 +186,33 @@ def _treated(raw, lam) -> tuple[Any, Any]:
 
 
 def _hill(lam, q: float, tolerance: float, xp: ModuleType):
-    """The Hill number of order q of λ >= 0 (..., n) with sum one."""
+    """The Hill number of order q of λ >= 0 (..., n) with sum one.
+
+    Off order 1 the sum is divided out: an error ε in it, which rounding makes, would become ε/(1 - q) in log VS.
+    """
     if q == 1:
         return xp.exp(-xp.sum(lam * xp.log(xp.where(lam > 0, lam, 1)), -1))
     top = lam.max(-1, keepdims=True)
-    if q == math.inf:
-        return 1 / top[..., 0]
     if q < 1:  # noise in zero eigenvalues would count
         lam = xp.where(lam > tolerance * top, lam, 0)
+    total = lam.sum(-1, keepdims=True)
+    if q == math.inf:
+        return (total / top)[..., 0]
     if q == 0:
         return xp.sum(lam > 0, -1).astype(lam.dtype)
+    lam, top = lam / total, top / total
     if abs(q - 1) < 0.5:  # Σ λ^q - 1 without cancellation
-        log_sum = xp.log1p((lam.sum(-1) - 1) + xp.sum(lam * xp.expm1((q - 1) * xp.log(xp.where(lam > 0, lam, 1))), -1))
+        log_sum = xp.log1p(xp.sum(lam * xp.expm1((q - 1) * xp.log(xp.where(lam > 0, lam, 1))), -1))
     else:  # scaled by the largest, so that λ^q does not underflow
         log_sum = q * xp.log(top[..., 0]) + xp.log(xp.sum((lam / top) ** q, -1))
     return xp.exp(log_sum / (1 - q))
 
 
 def _hill_gradient(lam, q: float, tolerance: float):
-    """dVS_q/dλ (..., n) for λ >= 0 with sum one, with zero eigenvalues lifted to the tolerance where it is infinite."""
+    """dVS_q/dλ (..., n) for λ >= 0 with sum one, with zero eigenvalues lifted to the tolerance where it is infinite.
+
+    With P = Σ λ^q:  -VS (log λ_j + 1) for order 1,  VS q/(1-q) (λ_j^(q-1)/P - 1) for the others.
+    """
     score = _hill(lam, q, tolerance, jnp)[..., None]
     top = lam.max(-1, keepdims=True)
     lifted = jnp.maximum(lam, tolerance * top)
@@ -203,11 +220,15 @@ def _hill_gradient(lam, q: float, tolerance: float):
         return -score * (jnp.log(lifted) + 1)
     if q == math.inf:  # ties share the derivative
         ties = (lam >= top * (1 - tolerance)).astype(lam.dtype)
-        return -(score**2) * ties / ties.sum(-1, keepdims=True)
+        return score * (1 - score * ties / ties.sum(-1, keepdims=True))
     if q == 0:
         return jnp.zeros_like(lam)
+    if abs(q - 1) < 0.5:  # (λ_j^(q-1) - 1) - (P - 1) without cancellation
+        power = jnp.expm1((q - 1) * jnp.log(lifted))
+        excess = jnp.sum(lam * power, -1, keepdims=True)
+        return score * (q / (1 - q)) * (power - excess) / (1 + excess)
     power = (lifted / top) ** (q - 1) / top
-    return score * (q / (1 - q)) * power / jnp.sum((lam / top) ** q, -1, keepdims=True)
+    return score * (q / (1 - q)) * (power / jnp.sum((lam / top) ** q, -1, keepdims=True) - 1)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
@@ -379,6 +400,8 @@ def _is_list(q: Order) -> bool:
 def _array(x, name: str):
     """An array of floating-point numbers, NumPy's or, for JAX input, JAX's."""
     if isinstance(x, jax.Array):
+        if jnp.issubdtype(x.dtype, jnp.complexfloating):
+            raise TypeError(f"{name} must be an array of real numbers, but has type {x.dtype}")
         return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(float)
     try:
         array = np.asarray(x)

@@ -9,7 +9,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from vendirl.policies import Skill, SkillPolicy
+from vendirl.policies import SkillPolicy
 from vendirl.rollout import Transition
 
 
@@ -122,12 +122,9 @@ class PPO:
 
     def _loss(self, flat, unflatten, batch: Transition, A, returns):
         """-E[min(ρ A, clip(ρ, 1 - c, 1 + c) A)] + c_V E[(V - R)²] / 2 - c_H E[H],    ρ = π(a|s) / π_old(a|s)."""
-        policy = unflatten(flat)
-
-        def evaluate(skill, observation, time, action):
-            return jax.vmap(policy.skill(skill).evaluate)(observation, time, action)
-
-        log_prob, entropy, value = jax.vmap(evaluate)(batch.skill, batch.observation, batch.time, batch.action)
+        log_prob, entropy, value = unflatten(flat).evaluate_scenes(
+            batch.skill, batch.observation, batch.time, batch.action
+        )
         log_ratio = log_prob - batch.log_prob
         ratio = jnp.exp(log_ratio)
         clipped = jnp.clip(ratio, 1 - self.clip, 1 + self.clip)

@@ -1,5 +1,6 @@
 """Environments, by name and by class."""
 
+import ast
 import dataclasses
 import difflib
 from collections.abc import Callable
@@ -20,6 +21,7 @@ __all__ = [
     "describe",
     "make",
     "names",
+    "parse_environment",
     "register",
 ]
 
@@ -47,6 +49,32 @@ def make(name: str, **settings) -> Environment:
     0.1
     """
     return _entry(name).factory(**settings)
+
+
+def parse_environment(text: str) -> Environment:
+    """Build the environment that a text names, `name` or `name(setting=value, ...)`. Nothing in it is evaluated.
+
+    >>> parse_environment("point(noise=0.01, start=(0.2, 0.5))").start
+    (0.2, 0.5)
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        match tree:
+            case ast.Name(id=name):
+                return make(name)
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=keywords) if all(k.arg for k in keywords):
+                settings = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
+                _entry(name)
+                return make(name, **settings)
+    except (SyntaxError, RecursionError, MemoryError):
+        pass
+    except TypeError as error:
+        raise ValueError(f"The environment {text!r} cannot be made: {error}") from None
+    near = difflib.get_close_matches(text, _registry, n=1, cutoff=0.0)
+    raise ValueError(
+        f"There is no environment {text!r}. Write a name, such as {near[0]!r}, or a name with settings, such as "
+        f"'point(noise=0.01)'. Known: {', '.join(_registry)}."
+    )
 
 
 def names() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.spaces import Box, Discrete
@@ -136,7 +136,8 @@ class _WalledPlane(_PointWorld):
 
     def _move(self, position, displacement):
         target = jnp.clip(position + displacement, 0.0, 1.0)
-        return slide(position, target - position, jnp.asarray(self.walls))
+        end = slide(position, target - position, jnp.asarray(self.walls))
+        return jnp.clip(end, 0.0, 1.0)  # position + (target - position) may round to just outside
 
     def _check_place(self):
         _check_inside_square(self.start)
@@ -178,55 +179,56 @@ def slide(
     position: Float[Array, "2"], displacement: Float[Array, "2"], walls: Float[Array, "m 4"]
 ) -> Float[Array, "2"]:
     """Move in a straight line up to the first wall, then along it with what is left of the displacement, up to the
-    next wall. The straight line between `position` and the result crosses no wall.
-
-    Each wall is a box, the segment grown by a clearance on all sides, and is entered at
-    τ = max over axes of the smaller of ((low - p) / d, (high - p) / d), the slab method. A blocked coordinate is set
-    to the face of the box itself, not to p + τ d, so that rounding errors do not add up to a way through.
-    """
+    next wall. The straight line between `position` and the result crosses no wall."""
     stop, axis, τ = _first_wall(position, displacement, walls)
     rest = jnp.where(jnp.arange(2) == axis, 0.0, (1.0 - τ) * displacement)
     end, _, _ = _first_wall(stop, rest, walls)
-    # Sliding bends the path, and the tip of another wall may lie between the bent path and the straight one.
-    return jnp.where(_crosses(position, end, walls), stop, end)
+    # Sliding bends the path, and the tip of another wall may lie between the bent path and the straight one. Half the
+    # clearance is a test that rounding cannot fool: the path itself keeps the whole of it.
+    enter, leave = _passage(position, end - position, walls, 0.5 * _CLEARANCE)
+    entered, left = enter.max(axis=1), leave.min(axis=1)
+    crosses = ((entered < left) & (entered < 1) & (left > 0)).any()
+    return jnp.where(crosses, stop, end)
 
 
 def _first_wall(
     position: Float[Array, "2"], displacement: Float[Array, "2"], walls: Float[Array, "m 4"]
 ) -> tuple[Float[Array, "2"], Int[Array, ""], Float[Array, ""]]:
     """Where a straight move ends, the axis along which a wall stopped it, and the fraction τ of it that was made.
-    Free moves give τ = 1."""
-    low, high = walls[:, :2] - _CLEARANCE, walls[:, 2:] + _CLEARANCE
+    Free moves give τ = 1.
+
+    A blocked coordinate is set to the face of the wall itself, not to p + τ d, so that rounding errors do not add up to
+    a way through.
+    """
+    enter, leave = _passage(position, displacement, walls, _CLEARANCE)
+    axes = enter.argmax(axis=1)
+    entered, left = enter.max(axis=1), leave.min(axis=1)
+    # Rounding may leave the point a hair inside a wall. Moving deeper then counts as a hit at once, moving out is free.
+    towards = displacement * (0.5 * (walls[:, :2] + walls[:, 2:]) - position) > 0
+    deeper = jnp.where(axes == 0, towards[:, 0], towards[:, 1])
+    hits = (entered < left) & (entered < 1) & (left > 0) & deeper
+    first = jnp.where(hits, entered, jnp.inf).argmin()
+    hit, axis = hits[first], axes[first]
+    τ = jnp.where(hit, jnp.maximum(jnp.where(hit, entered[first], 0.0), 0.0), 1.0)
+    face = jnp.where(displacement > 0, walls[first, :2] - _CLEARANCE, walls[first, 2:] + _CLEARANCE)
+    blocked = hit & (jnp.arange(2) == axis)
+    return jnp.where(blocked, face, position + τ * displacement), axis, τ
+
+
+def _passage(
+    position: Float[Array, "2"], displacement: Float[Array, "2"], walls: Float[Array, "m 4"], clearance: float
+) -> tuple[Float[Array, "m 2"], Float[Array, "m 2"]]:
+    """The fractions of a straight move p + τ d at which it enters and leaves each wall, grown by a clearance to a box,
+    along each axis by itself: the smaller and the greater of (low - p) / d and (high - p) / d. It is in the box while
+    it is between along both (the slab method)."""
+    low, high = walls[:, :2] - clearance, walls[:, 2:] + clearance
     still = displacement == 0
     d = jnp.where(still, 1.0, displacement)  # keeps the derivative finite where the other branch is taken
     to_low, to_high = (low - position) / d, (high - position) / d
-    between = (low < position) & (position < high)
-    enter = jnp.where(still, jnp.where(between, -jnp.inf, jnp.inf), jnp.minimum(to_low, to_high))
-    leave = jnp.where(still, jnp.where(between, jnp.inf, -jnp.inf), jnp.maximum(to_low, to_high))
-    axes = enter.argmax(axis=1)
-    entered, left = enter.max(axis=1), leave.min(axis=1)
-    # Rounding may leave the point a hair inside a box. Moving deeper then counts as a hit at once, moving out is free.
-    offset = jnp.take_along_axis((low + high) / 2 - position, axes[:, None], axis=1)[:, 0]
-    deeper = displacement[axes] * offset > 0
-    hits = (entered < left) & (entered < 1) & (left > 0) & deeper
-    τs = jnp.where(hits, jnp.maximum(entered, 0.0), jnp.inf)
-    first = τs.argmin()
-    hit, axis = hits[first], axes[first]
-    τ = jnp.where(hit, jnp.where(hit, τs[first], 0.0), 1.0)
-    face = jnp.where(displacement > 0, low[first], high[first])
-    stopped = jnp.where(jnp.arange(2) == axis, face, position + τ * displacement)
-    return jnp.where(hit, stopped, position + displacement), axis, τ
-
-
-def _crosses(a: Float[Array, "2"], b: Float[Array, "2"], walls: Float[Array, "m 4"]) -> Bool[Array, ""]:
-    """Whether the segment from a to b meets any wall. Two boxes that overlap, the segment's and the wall's, meet
-    unless both ends of the wall are on the same side of the line through a and b."""
-    low, high = walls[:, :2], walls[:, 2:]
-    overlap = ((jnp.minimum(a, b) <= high) & (low <= jnp.maximum(a, b))).all(axis=1)
-    d = b - a
-    side_low = d[0] * (low[:, 1] - a[1]) - d[1] * (low[:, 0] - a[0])
-    side_high = d[0] * (high[:, 1] - a[1]) - d[1] * (high[:, 0] - a[0])
-    return (overlap & (side_low * side_high <= 0)).any()
+    always = jnp.where((low < position) & (position < high), jnp.inf, -jnp.inf)
+    enter = jnp.where(still, -always, jnp.minimum(to_low, to_high))
+    leave = jnp.where(still, always, jnp.maximum(to_low, to_high))
+    return enter, leave
 
 
 def _segments(*rows: tuple[float, float, float, float]) -> Float[np.ndarray, "m 4"]:

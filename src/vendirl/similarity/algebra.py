@@ -6,8 +6,8 @@ Similarities are values. They add, multiply, and take scalar weights; `.on(...)`
     mmd(scale=4) * covariance(scale=50)                   k = Π k_i
     mmd().on([0, 1]),  mmd().on(["x", "y"]),  mmd().on(lambda observation: observation[:2] ** 2)
 
-All of them have k(a, a) = 1, so weights are relative. Sums and products of positive semidefinite similarities are
-positive semidefinite. `str(k)` is text that `parse` reads back.
+All of them have k(a, a) = 1, so weights are relative: an expression is taken literally, then divided by its value at
+k(a, a). Sums and products of positive semidefinite similarities are positive semidefinite. `str(k)` is text that `parse` reads back.
 """
 
 from __future__ import annotations
@@ -73,6 +73,11 @@ class Similarity(eqx.Module):
         raise TypeError(f"{self} needs whole trajectories: it has no running moments; use a queue for the skill memory")
 
     @property
+    def differentiable(self) -> bool:
+        """Whether k changes smoothly with the observations, so that gradients of it are of use."""
+        return True
+
+    @property
     def least_observations(self) -> int:
         """How many observations of a skill there must be."""
         return 1
@@ -102,14 +107,17 @@ class Similarity(eqx.Module):
 
     def on(self, *features: Features) -> Similarity:
         """This similarity on chosen features: indices, a slice, names, or a function of one observation."""
-        return On(self, _selection(features))
+        chosen = _selection(features)
+        if isinstance(self, Sum):  # on each term, so that the weights stay in sight of further sums and products
+            return Sum(self.weights, tuple(On(term, chosen) for term in self.terms))
+        return On(self, chosen)
 
     def __add__(self, other: Similarity) -> Similarity:
         return Sum.of(self, other) if isinstance(other, Similarity) else NotImplemented
 
     def __mul__(self, other: Similarity | float) -> Similarity:
         if isinstance(other, Similarity):
-            return Product(_factors(self) + _factors(other))
+            return _product(self, other)
         if not _is_number(other):
             return NotImplemented
         weights, terms = zip(*_weighted_terms(self), strict=True)
@@ -211,6 +219,10 @@ class Sum(Similarity):
         return all(term.streams for term in self.terms)
 
     @property
+    def differentiable(self) -> bool:
+        return all(term.differentiable for term in self.terms)
+
+    @property
     def least_observations(self) -> int:
         return max(term.least_observations for term in self.terms)
 
@@ -239,7 +251,8 @@ class Sum(Similarity):
         return Sum(self.weights, tuple(term.resolve(names, features) for term in self.terms))
 
     def __str__(self) -> str:
-        return " + ".join(f"{_text(w)}*{_bracketed(k, Sum)}" for w, k in zip(self.weights, self.terms, strict=True))
+        parts = zip(self.weights, self.terms, strict=True)
+        return " + ".join(f"{_text(w)}*{_bracketed(k, Sum, Product)}" for w, k in parts)
 
 
 class Product(Similarity):
@@ -254,6 +267,10 @@ class Product(Similarity):
     @property
     def streams(self) -> bool:
         return all(factor.streams for factor in self.factors)
+
+    @property
+    def differentiable(self) -> bool:
+        return all(factor.differentiable for factor in self.factors)
 
     @property
     def least_observations(self) -> int:
@@ -319,6 +336,10 @@ class On(Similarity):
     @property
     def streams(self) -> bool:
         return self.inner.streams
+
+    @property
+    def differentiable(self) -> bool:
+        return self.inner.differentiable
 
     @property
     def least_observations(self) -> int:
@@ -408,8 +429,8 @@ def _indices(features, names: Sequence[str] | None, size: int | None) -> list[in
         for name in features:
             if name not in names:
                 near = difflib.get_close_matches(name, names, 1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise ValueError(f".on(): there is no feature {name!r}{hint} The features are {', '.join(names)}")
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise ValueError(f".on(): there is no feature {name!r}; {hint}The features are {', '.join(names)}")
         return [list(names).index(name) for name in features]
     for index in features:
         if not -size <= index < size:
@@ -421,8 +442,26 @@ def _weighted_terms(k: Similarity) -> list[tuple[Any, Similarity]]:
     return list(zip(k.weights, k.terms, strict=True)) if isinstance(k, Sum) else [(1.0, k)]
 
 
-def _factors(k: Similarity) -> tuple[Similarity, ...]:
-    return k.factors if isinstance(k, Product) else (k,)
+def _factors(k: Similarity) -> tuple[Any, tuple[Similarity, ...]]:
+    """The weight of k and its factors, which have none."""
+    if isinstance(k, Product):
+        return 1.0, k.factors
+    if not isinstance(k, Sum):
+        return 1.0, (k,)
+    weight = sum(k.weights)
+    if len(k.terms) == 1:
+        return weight, _factors(k.terms[0])[1]
+    known = not isinstance(weight, jax.Array)
+    if known and np.isclose(weight, 1, rtol=1e-12):
+        return 1.0, (k,)
+    return weight, (Sum(tuple(w / weight for w in k.weights), k.terms),)
+
+
+def _product(a: Similarity, b: Similarity) -> Similarity:
+    """a * b, with the weights of both in front: 0.5*a*b + c is 0.5*(a*b) + c."""
+    (v, left), (w, right) = _factors(a), _factors(b)
+    product, weight = Product(left + right), v * w
+    return product if not isinstance(weight, jax.Array) and weight == 1 else Sum((weight,), (product,))
 
 
 def _is_number(x: Any) -> bool:
@@ -430,11 +469,11 @@ def _is_number(x: Any) -> bool:
 
 
 def _weight(w: Any) -> Any:
-    if isinstance(w, jax.Array):
+    if isinstance(w, jax.core.Tracer):
         return w
-    if not np.isfinite(w) or w <= 0:
+    if np.ndim(w) or not 0 < w < np.inf:
         raise ValueError(f"the weight of a similarity must be positive and finite, but is {w}")
-    return float(w)
+    return w if isinstance(w, jax.Array) else float(w)
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -442,6 +481,10 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, np.generic | np.ndarray) or (
+        isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    ):
+        value = value.tolist()
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     if isinstance(value, list | tuple):
@@ -455,7 +498,20 @@ def _bracketed(k: Similarity, *kinds: type) -> str:
 
 def positive(value: Any, name: str) -> None:
     """Refuse a setting that is not a positive finite number; traced values pass."""
-    if isinstance(value, jax.Array):
+    if isinstance(value, jax.core.Tracer):
         return
-    if not _is_number(value) or not np.isfinite(value) or value <= 0:
+    if not _is_number(value) or np.ndim(value) or not 0 < value < np.inf:
         raise ValueError(f"{name} must be a positive finite number, but is {value!r}")
+
+
+def whole(value: Any, name: str, least: int = 1) -> None:
+    """Refuse a setting that is not a whole number of at least that size."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        kind = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
+        raise ValueError(f"{name} must be {kind}, but is {value!r}")
+
+
+def yes_or_no(value: Any, name: str) -> None:
+    """Refuse a setting that is not a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, but is {value!r}")

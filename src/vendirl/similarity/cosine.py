@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from vendirl.similarity.algebra import MomentSimilarity, positive
+from vendirl.similarity.algebra import MomentSimilarity, positive, yes_or_no
 from vendirl.similarity.observations import Moments
 
 
@@ -41,6 +41,7 @@ class cosine(MomentSimilarity):  # noqa: N801  (called like a function)
         if not isinstance(self.scale, jax.Array) and self.scale > 1:
             raise ValueError(f"cosine: scale must be in (0, 1], but is {self.scale}; use angle for a sharper kernel")
         check_center(self.center, "cosine")
+        yes_or_no(self.scaled, "cosine: scaled")
 
     @property
     def psd(self) -> bool:

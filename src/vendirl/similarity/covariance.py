@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from vendirl.similarity.algebra import MomentSimilarity, positive
+from vendirl.similarity.algebra import MomentSimilarity, positive, yes_or_no
 from vendirl.similarity.observations import Moments
 
 
@@ -33,7 +33,7 @@ class covariance(MomentSimilarity):  # noqa: N801
 
     scale: float = 1.0
     log: bool = eqx.field(static=True, default=False)
-    floor: float = 1e-6
+    floor: float = 1e-4
 
     name: ClassVar[str] = "covariance"
     order: ClassVar[int] = 2
@@ -41,6 +41,7 @@ class covariance(MomentSimilarity):  # noqa: N801
     def __check_init__(self):
         positive(self.scale, "covariance: scale")
         positive(self.floor, "covariance: floor")
+        yes_or_no(self.log, "covariance: log")
 
     @property
     def psd(self) -> bool:

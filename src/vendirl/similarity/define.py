@@ -21,8 +21,9 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from vendirl.similarity.algebra import MomentSimilarity, TrajectorySimilarity, _is_number, _text
+from vendirl.similarity.algebra import MomentSimilarity, TrajectorySimilarity, _text
 from vendirl.similarity.observations import Moments, Observations
 from vendirl.similarity.parsing import register
 
@@ -32,7 +33,8 @@ def moments(function: Callable | None = None, *, psd: bool = False, order: int =
 
     Args:
         function: f(a, b, **settings) -> k, of two `Moments` with `.mean` (D,), `.covariance` (D, D) and `.count`.
-            Divided by sqrt(f(a, a) f(b, b)), so that k(a, a) = 1; where f(a, a) is not positive, k is 0.
+            Averaged with f(b, a), and divided by sqrt(f(a, a) f(b, b)), so that k is symmetric and k(a, a) = 1;
+            where f(a, a) is not positive, k is 0.
         psd: say True if it is positive semidefinite: rewards are then much faster. Otherwise the spectrum is computed
             in full and negative eigenvalues are clipped, which is always right.
         order: 1 if the mean is enough, which spares the D x D covariance.
@@ -70,8 +72,8 @@ def _decorator(kind: type[_Defined], function: Callable | None, psd: bool, name:
             for key in settings:
                 if key not in defaults:
                     raise TypeError(f"similarity {label} has no setting {key!r}; it has {', '.join(defaults) or 'none'}")
-            chosen = {**defaults, **settings}
-            numbers = {key: value for key, value in chosen.items() if _is_number(value)}
+            chosen = {key: _fixed(value) for key, value in {**defaults, **settings}.items()}
+            numbers = {key: value for key, value in chosen.items() if isinstance(value, float | jax.Array | np.ndarray)}
             options = tuple((key, value) for key, value in chosen.items() if key not in numbers)
             return kind(numbers=numbers, options=options, function=function, label=label, is_psd=psd)
 
@@ -84,18 +86,25 @@ def _decorator(kind: type[_Defined], function: Callable | None, psd: bool, name:
     return decorate if function is None else decorate(function)
 
 
+def _fixed(value: Any) -> Any:
+    """A setting that can be part of what is compiled: lists become tuples, NumPy's numbers Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(_fixed(v) for v in value) if isinstance(value, list | tuple) else value
+
+
 class _Defined(eqx.Module):
     """What a user's similarity is made of."""
 
-    numbers: dict[str, Any]  # settings that may be traced
-    options: tuple[tuple[str, Any], ...] = eqx.field(static=True)  # settings that may not
+    numbers: dict[str, Any]  # settings that may be traced: floats and arrays
+    options: tuple[tuple[str, Any], ...] = eqx.field(static=True)  # settings that may not: whole numbers, text, ...
     function: Callable = eqx.field(static=True)
     label: str = eqx.field(static=True)
     is_psd: bool = eqx.field(static=True)
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {**self.numbers, **dict(self.options)}
+        return {**dict(self.options), **self.numbers}
 
     @property
     def psd(self) -> bool:
@@ -103,8 +112,9 @@ class _Defined(eqx.Module):
 
     def compare(self, a, b):
         (x, xx), (y, yy) = a, b
-        square = xx * yy
-        return jnp.where(square > 0, self.raw(x, y) / jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+        some = (xx > 0) & (yy > 0)
+        norm = jnp.sqrt(jnp.where(some, xx, 1)) * jnp.sqrt(jnp.where(some, yy, 1))
+        return jnp.where(some, (self.raw(x, y) + self.raw(y, x)) / (2 * norm), 0)
 
     def raw(self, a, b):
         value = jnp.asarray(self.function(a, b, **self.settings))

@@ -28,6 +28,7 @@ def mmd(scale: float = 1.0, kernel: Literal["linear", "rbf"] = "linear", bandwid
         kernel: "linear" or "rbf".
         bandwidth: of the rbf kernel, in the units of the features.
     """
+    positive(bandwidth, "mmd: bandwidth")
     if kernel == "linear":
         return LinearMMD(scale)
     if kernel == "rbf":
@@ -86,7 +87,9 @@ class RBFMMD(TrajectorySimilarity):
 
     def compare(self, a, b):
         (x, p, xx), (y, r, yy) = a, b
-        square = jnp.maximum(xx + yy - 2 * self._mean(x, p, y, r), 0)
+        square = xx + yy - 2 * self._mean(x, p, y, r)
+        # its root would turn rounding of size ε into √ε, so that a skill would differ from its twin
+        square = jnp.where(square > 8 * float(jnp.finfo(x.dtype).eps) * (xx + yy), square, 0)
         return jnp.exp(-self.scale * _root(square))
 
 

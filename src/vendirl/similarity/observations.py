@@ -116,7 +116,7 @@ def as_observations(trajectories: Any) -> Observations:
     is either one (T_i, D) array or a list of them. NumPy input and lists become NumPy float64, JAX input stays.
     """
     if isinstance(trajectories, jax.Array | np.ndarray) and trajectories.dtype != object:
-        points = trajectories if isinstance(trajectories, jax.Array) else _numbers(trajectories, "trajectories")
+        points = _numbers(trajectories, "trajectories")
         if points.ndim == 3:
             points = points[:, None]
         if points.ndim != 4:
@@ -128,16 +128,26 @@ def as_observations(trajectories: Any) -> Observations:
                 raise ValueError(f"trajectories has shape {trajectories.shape}: there are no {name}")
         _refuse_non_finite(points)
         return Observations(points, None)
-    if not isinstance(trajectories, list | tuple) or not len(trajectories):
-        raise ValueError("trajectories must be an array, or a list with the trajectories of each skill; it is empty")
+    if not isinstance(trajectories, list | tuple | np.ndarray):
+        raise TypeError(
+            "trajectories must be an array, or a list with the trajectories of each skill, but is "
+            f"{type(trajectories).__name__}"
+        )
+    if not len(trajectories):
+        raise ValueError("trajectories is empty: give an array, or a list with the trajectories of each skill")
     return _padded([_of_one_skill(skill, i) for i, skill in enumerate(trajectories)])
 
 
 def _of_one_skill(skill: Any, i: int) -> list:
     """The (T, D) trajectories of skill i."""
-    if isinstance(skill, jax.Array | np.ndarray):
-        skill = [skill] if skill.ndim == 2 else list(skill) if skill.ndim == 3 else [skill]
-    found = [_numbers(trajectory, f"trajectories[{i}][{j}]") for j, trajectory in enumerate(skill)]
+    if isinstance(skill, jax.Array | np.ndarray) and skill.dtype != object:
+        skill = np.asarray(skill)
+        if skill.ndim not in (2, 3):
+            raise ValueError(f"trajectories[{i}] must have shape (T, D) or (N, T, D), but has shape {skill.shape}")
+        skill = [skill] if skill.ndim == 2 else list(skill)
+    if not isinstance(skill, list | tuple | np.ndarray):
+        raise TypeError(f"trajectories[{i}] must be an array or a list of them, but is {type(skill).__name__}")
+    found = [np.asarray(_numbers(x, f"trajectories[{i}][{j}]"), np.float64) for j, x in enumerate(skill)]
     if found and all(trajectory.ndim == 1 for trajectory in found):  # a (T, D) trajectory given as lists
         found = [_numbers(skill, f"trajectories[{i}]")]
     found = [trajectory for trajectory in found if trajectory.size or trajectory.ndim != 2]
@@ -160,7 +170,7 @@ def _padded(skills: list[list]) -> Observations:
     lengths = np.zeros((len(skills), max(map(len, skills))), np.int32)
     for i, skill in enumerate(skills):
         lengths[i, : len(skill)] = [x.shape[0] for x in skill]
-    points = np.zeros((*lengths.shape, lengths.max(), D), np.result_type(*{x.dtype for s in skills for x in s}))
+    points = np.zeros((*lengths.shape, lengths.max(), D))
     for i, skill in enumerate(skills):
         for j, x in enumerate(skill):
             points[i, j, : x.shape[0]] = x
@@ -168,14 +178,19 @@ def _padded(skills: list[list]) -> Observations:
     return Observations(points, None if (lengths == points.shape[2]).all() else lengths)  # type: ignore[arg-type]
 
 
-def _numbers(x: Any, name: str) -> np.ndarray:
+def _numbers(x: Any, name: str) -> Any:
+    """Floating-point numbers: JAX's for JAX input, else NumPy float64."""
+    if isinstance(x, jax.Array):
+        if jnp.issubdtype(x.dtype, jnp.complexfloating):
+            raise TypeError(f"{name} must be an array of real numbers, but has type {x.dtype}")
+        return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(float)
     try:
         array = np.asarray(x)
     except ValueError:
         raise ValueError(f"{name} must be a rectangular array of numbers, but its rows differ in length") from None
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must be an array of real numbers, but has type {array.dtype}")
-    return array.astype(np.float64) if not isinstance(x, jax.Array) else array
+    return array.astype(np.float64)
 
 
 def _refuse_non_finite(points) -> None:

@@ -17,6 +17,7 @@ from vendirl.similarity.algebra import Similarity
 Factory = TypeVar("Factory", bound=Callable[..., Similarity])
 
 _LONGEST = 2000  # characters; deeper nesting than this allows has no use
+_GREATEST = 10**300
 _known: dict[str, Callable[..., Similarity]] = {}
 
 
@@ -67,8 +68,8 @@ def _similarity(node: ast.expr) -> Similarity | float:
     match node:
         case ast.Constant(value=bool()) | ast.Constant(value=str()):
             raise ValueError(f"{node.value!r} is not a similarity")
-        case ast.Constant(value=int() | float() as value):
-            return float(value)
+        case ast.Constant(value=int() | float()):
+            return float(_value(node))
         case ast.Name(id=name):
             return _call(name, [], [])
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
@@ -88,6 +89,8 @@ def _similarity(node: ast.expr) -> Similarity | float:
             return a + b if isinstance(operation, ast.Add) else a * b  # type: ignore[operator]
         case ast.UnaryOp(op=ast.USub()):
             raise ValueError("weights must be positive")
+        case ast.Call(func=ast.Attribute(attr="on")):
+            raise ValueError(".on() takes features, such as .on(0, 1) or .on(x, y), and no settings")
         case ast.Call(func=ast.Attribute(attr=name)):
             raise ValueError(f"similarities have .on(features), but not .{name}()")
     raise ValueError(
@@ -108,8 +111,8 @@ def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> 
     for keyword in keywords:
         if keyword.arg is None or keyword.arg not in settings:
             near = difflib.get_close_matches(keyword.arg or "", settings, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{name} has no setting {keyword.arg!r}{hint} It has {', '.join(settings)}")
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"{name} has no setting {keyword.arg!r}; {hint}It has {', '.join(settings) or 'none'}")
         values[keyword.arg] = _value(keyword.value)
     return _built(factory, [], values)
 
@@ -124,6 +127,8 @@ def _built(factory: Callable[..., Similarity], arguments: list, settings: dict) 
 def _value(node: ast.expr, names: bool = False) -> Any:
     """A number, text, truth value, None, or a list of such; bare names are text where `names` is allowed."""
     match node:
+        case ast.Constant(value=int() as value) if not -_GREATEST < value < _GREATEST:
+            raise ValueError("a number has too many digits")
         case ast.Constant(value=int() | float() | str() | None as value):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if not isinstance(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import equinox as eqx
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from vendirl.similarity.algebra import TrajectorySimilarity, positive
+from vendirl.similarity.algebra import TrajectorySimilarity, positive, whole
 from vendirl.similarity.mmd import distance
 from vendirl.similarity.observations import Observations
 
@@ -41,10 +42,9 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
 
     def __check_init__(self):
         positive(self.scale, "wasserstein: scale")
-        for setting in ("directions", "quantiles"):
-            value = getattr(self, setting)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"wasserstein: {setting} must be a positive whole number, but is {value!r}")
+        whole(self.directions, "wasserstein: directions")
+        whole(self.quantiles, "wasserstein: quantiles")
+        whole(self.seed, "wasserstein: seed", least=0)
 
     @property
     def psd(self) -> bool:
@@ -64,7 +64,7 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
         above = jnp.minimum(below + 1, count - 1)
         share = (rank - below)[:, None]
         values = (1 - share) * ordered[below] + share * ordered[above]
-        return values.ravel() / np.sqrt(values.size)
+        return values.ravel() / math.sqrt(values.size)
 
     def compare(self, a, b):
         return jnp.exp(-self.scale * distance(a, b))

@@ -1,0 +1,33 @@
+"""Time two ways of doing the same thing side by side, so that a noisy machine disturbs both alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import jax
+
+
+def seconds(*functions: Callable[[], object], repeat: int = 5, least: float = 0.02) -> list[float]:
+    """The shortest time of a call of each function, measured in turns after one call that compiles."""
+    calls = []
+    for function in functions:
+        jax.block_until_ready(function())
+        start = time.perf_counter()
+        jax.block_until_ready(function())
+        calls.append(max(1, int(least / max(time.perf_counter() - start, 1e-9))))
+    best = [float("inf")] * len(functions)
+    for _ in range(repeat):
+        for i, function in enumerate(functions):
+            start = time.perf_counter()
+            for _ in range(calls[i]):
+                result = function()
+            jax.block_until_ready(result)
+            best[i] = min(best[i], (time.perf_counter() - start) / calls[i])
+    return best
+
+
+def table(title: str, header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [f"**{title}**", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"

@@ -1,0 +1,1 @@
+"""Training: Algorithm 1 and what a run needs around it."""

@@ -1,0 +1,127 @@
+"""The attainable score: the most diverse set of n skills that an environment allows, as far as gradient ascent finds it.
+
+A score means nothing without its ceiling. Where the environment is differentiable, open-loop actions u of n skills are
+improved by gradient ascent through its dynamics on the order-q score of the resulting trajectories,
+
+    max over u in [-1, 1]^(n x T x A) of VS_q(K(trajectories(u))),
+
+from several random beginnings at once; the best is reported. It is a lower bound of the true ceiling, and what a learner
+can be compared with. Elsewhere the bound is the rank of the kernel, min(n, rank).
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from vendirl.environments import Environment, make
+from vendirl.environments.spaces import Box
+from vendirl.score import vendi_score
+from vendirl.similarity import Observations, Similarity, parse
+
+
+class Attainable(eqx.Module):
+    """How diverse skills can be.
+
+    Attributes:
+        score: the ceiling.
+        trajectories: (n, T, D) skills that reach it, or None if it is a bound that was not constructed.
+        method: "ascent" or "rank".
+    """
+
+    score: float
+    trajectories: np.ndarray | None
+    method: str = eqx.field(static=True)
+
+    def __float__(self) -> float:
+        return self.score
+
+
+def attainable(
+    environment: Environment | str,
+    similarity: Similarity | str,
+    n: int,
+    *,
+    q: float = 1.0,
+    restarts: int = 16,
+    iterations: int = 600,
+    learning_rate: float = 0.1,
+    seed: int = 0,
+) -> Attainable:
+    """The score of the most diverse n skills found in an environment, by gradient ascent on open-loop actions.
+
+    Args:
+        environment: an `Environment` or its name. Noise in its dynamics is left out.
+        similarity: k, or its text.
+        n: number of skills.
+        q: order of the score.
+        restarts, iterations, learning_rate, seed: of the ascent; restarts run at once.
+
+    Example:
+        >>> import vendirl as vr
+        >>> round(float(vr.attainable("point", "mmd(scale=4)", 4, restarts=4, iterations=200)), 2)
+        3.96
+    """
+    environment = make(environment) if isinstance(environment, str) else environment
+    similarity = parse(similarity) if isinstance(similarity, str) else similarity
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"n must be a positive whole number of skills, but is {n!r}")
+    similarity = similarity.resolve(environment.feature_names, environment.observation_size)
+    bound = similarity.ceiling(n, environment.observation_size)
+    if not isinstance(environment.actions, Box) or not similarity.differentiable:
+        return Attainable(bound, None, "rank")
+    scores, paths = _ascend(
+        environment, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed)
+    )
+    best = int(np.argmax(np.asarray(scores)))
+    if not np.isfinite(scores[best]):
+        return Attainable(bound, None, "rank")
+    return Attainable(min(float(scores[best]), bound), np.asarray(paths[best]), "ascent")
+
+
+@eqx.filter_jit
+def _ascend(environment: Environment, similarity: Similarity, n, q, restarts, iterations, rate, key: PRNGKeyArray):
+    """Scores (restarts,) and trajectories (restarts, n, T, D) after gradient ascent from random actions."""
+    T, box = environment.episode_length, environment.actions
+    assert isinstance(box, Box)
+    optimiser = optax.adam(optax.cosine_decay_schedule(rate, iterations))
+
+    def trajectories(u: Float[Array, "n T A"]) -> Float[Array, "n T D"]:
+        def one(actions):
+            def step(state, action):
+                state = environment.step(state, action, jax.random.key(0))
+                return state, state.observation
+
+            return jax.lax.scan(step, environment.reset(jax.random.key(0)), actions)[1]
+
+        return jax.vmap(one)(box.centre + box.half_width * jnp.tanh(u))
+
+    def score(u):
+        summaries = jax.vmap(similarity.summary)(Observations(trajectories(u)[:, None]))
+        return vendi_score(similarity.matrix(summaries), q)
+
+    def climb(key):
+        # Each skill drifts in a direction of its own with a vigour of its own, so that extents differ from the start.
+        direction_key, vigour_key, noise_key = jax.random.split(key, 3)
+        drift = jax.random.normal(direction_key, (n, 1, box.size))
+        vigour = jax.random.uniform(vigour_key, (n, 1, 1), maxval=1.5)
+        u = vigour * (drift + 0.3 * jax.random.normal(noise_key, (n, T, box.size)))
+
+        def ascend(carry, _):
+            u, opt_state, best_u, best = carry
+            value, gradient = jax.value_and_grad(score)(u)
+            gradient = jnp.nan_to_num(gradient)
+            updates, opt_state = optimiser.update(-gradient / (jnp.sqrt(jnp.mean(gradient**2)) + 1e-12), opt_state)
+            better = value > best
+            best_u, best = jnp.where(better, u, best_u), jnp.where(better, value, best)
+            return (optax.apply_updates(u, updates), opt_state, best_u, best), None
+
+        carry = (u, optimiser.init(u), u, jnp.array(-jnp.inf))
+        (_, _, u, best), _ = jax.lax.scan(ascend, carry, length=iterations)
+        return best, trajectories(u)
+
+    return jax.vmap(climb)(jax.random.split(key, restarts))

@@ -1,0 +1,434 @@
+"""A run: training from settings to a folder of results, with progress, checkpoints and a way to go on.
+
+    settings.json        exactly what was asked for, and the versions that ran it
+    metrics.jsonl        one line for every block of epochs
+    checkpoints/         the state of training (see `checkpoint`)
+    trajectories.npz     observations (episodes, T, D) and skill (episodes,) of the final skills
+    figure.png           trajectories, kernel matrix, spectrum, learning curve
+    summary.json         score, attainable score, fraction, steps, times, seed, versions
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure
+
+from vendirl import figures
+from vendirl.environments import Environment
+from vendirl.policies import SkillPolicy
+from vendirl.rollout import rollout
+from vendirl.score import Vendi, vendi, vendi_score
+from vendirl.similarity import Observations, Similarity, Sum, kernel_matrix
+from vendirl.training import checkpoint
+from vendirl.training.algorithm import Training, VendiRL
+from vendirl.training.attainable import Attainable, attainable
+from vendirl.training.settings import BLOCK, Settings
+
+Progress = Callable[["Run", dict[str, Any]], None]
+
+CHECKPOINT_SECONDS = 10.0
+
+
+class NonFiniteReward(FloatingPointError):
+    """Training produced rewards that are not finite."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was stopped by the user, after saving."""
+
+
+@dataclasses.dataclass
+class Run:
+    """A set of skills in training, or trained.
+
+    Attributes:
+        settings: what was asked for.
+        environment, similarity: where the skills act and what "alike" means.
+        training: the state of training; with several seeds, its arrays have a leading axis of seeds.
+        history: one entry for every block of epochs.
+        found_ceiling: the attainable score, once it has been needed; see `ceiling`.
+        folder: where the run is saved, or None.
+    """
+
+    settings: Settings
+    environment: Environment
+    similarity: Similarity
+    algorithm: VendiRL
+    training: Training
+    history: list[dict[str, Any]]
+    found_ceiling: Attainable | None
+    folder: Path | None
+    epochs: int
+    compile_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+    @property
+    def skills(self) -> SkillPolicy:
+        """The skills π(a | s, g); of the best seed, if there are several."""
+        return self.skills_of(int(np.argmax(self.scores)))
+
+    def skills_of(self, seed: int) -> SkillPolicy:
+        """The skills of one of the seeds, counted from 0."""
+        if self.settings.seeds == 1:
+            return self.training.policy
+        arrays, static = eqx.partition(self.training.policy, eqx.is_array)
+        return eqx.combine(jax.tree.map(lambda leaf: leaf[seed], arrays), static)
+
+    @property
+    def scores(self) -> np.ndarray:
+        """(seeds,) Vendi Scores of the skills acting without noise, one trajectory each."""
+        return np.array([self.score(seed).score for seed in range(self.settings.seeds)])
+
+    def score(self, seed: int = 0, episodes: int = 1) -> Vendi:
+        """The Vendi Score of one seed's skills with its spectrum and each skill's contribution."""
+        return vendi(self.kernel(seed, episodes), self.settings.order)
+
+    def kernel(self, seed: int = 0, episodes: int = 1) -> np.ndarray:
+        """The kernel matrix of one seed's skills, (n, n)."""
+        return kernel_matrix(self.similarity, self.rollout(seed=seed, episodes=episodes).astype(np.float64))
+
+    def rollout(
+        self,
+        skills: Sequence[int] | None = None,
+        episodes: int = 1,
+        deterministic: bool = True,
+        seed: int = 0,
+        key: int = 0,
+    ) -> np.ndarray:
+        """Observations (n, episodes, T, D) of chosen skills (all if None), acting without noise or with it."""
+        chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
+        if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
+            raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
+        keys = jax.random.split(jax.random.key(key), (len(chosen), episodes))
+        return np.asarray(_rollouts(self.environment, self.skills_of(seed), chosen, keys, deterministic))
+
+    def figure(self, seed: int | None = None) -> Figure:
+        """Trajectories, kernel matrix, spectrum and learning curve of one seed (the best if None)."""
+        seed = int(np.argmax(self.scores)) if seed is None else seed
+        result = self.score(seed)
+        figure, axes = figures.new(4)
+        places = {"walls": getattr(self.environment, "walls", None), "start": getattr(self.environment, "start", None)}
+        bounds = getattr(self.environment, "bounds", None)
+        figures.draw_trajectories(axes[0, 0], self.rollout(seed=seed), bounds=bounds, **places)
+        figures.draw_kernel(axes[0, 1], self.kernel(seed))
+        figures.draw_spectrum(axes[0, 2], result.spectrum)
+        curve = [np.atleast_1d(row["vendi_score"]) for row in self.history]
+        figures.draw_learning_curve(axes[0, 3], [row["env_steps"] for row in self.history], curve, self.ceiling.score)
+        axes[0, 0].set_title(str(self.similarity) if len(str(self.similarity)) < 44 else "skills", fontsize=9)
+        axes[0, 1].set_title("kernel matrix", fontsize=9)
+        axes[0, 2].set_title(f"Vendi Score {float(result.score):.3f} of {self.ceiling.score:.3f}", fontsize=9)
+        axes[0, 3].set_title("learning", fontsize=9)
+        return figure
+
+    @property
+    def ceiling(self) -> Attainable:
+        """The attainable score, computed when first asked for."""
+        if self.found_ceiling is None:
+            n, q = self.settings.skills, self.settings.order
+            self.found_ceiling = attainable(self.environment, self.similarity, n, q=q)
+            if self.folder is not None:
+                found = {"score": self.found_ceiling.score, "method": self.found_ceiling.method}
+                checkpoint.write_atomically(self.folder / "attainable.json", json.dumps(found) + "\n")
+        return self.found_ceiling
+
+    @property
+    def done(self) -> int:
+        """Epochs trained."""
+        return int(np.max(np.asarray(self.training.epoch)))
+
+    @property
+    def env_steps(self) -> int:
+        """Environment steps learned from, over all scenes, for each seed; refills are not counted."""
+        return self.done * self.settings.scenes * self.algorithm.chunk * self.algorithm.chunks
+
+    def summary(self) -> dict[str, Any]:
+        """The result in numbers."""
+        scores = self.scores
+        trained = max(self.wall_seconds, 1e-9)
+        return {
+            "vendi_score": float(np.median(scores)),
+            "attainable": self.ceiling.score,
+            "attainable_method": self.ceiling.method,
+            "fraction_of_attainable": float(np.median(scores)) / self.ceiling.score,
+            "env_steps": self.env_steps,
+            "refill_steps": self._refills() * self.settings.skills * self.settings.episodes * self.algorithm.memories
+            * self.environment.episode_length,
+            "wall_seconds": self.wall_seconds,
+            "steps_per_second": self.env_steps * self.settings.seeds / trained,
+            "compile_seconds": self.compile_seconds,
+            "seed": self.settings.seed,
+            "seeds": {str(self.settings.seed + i): float(score) for i, score in enumerate(scores)},
+            "similarity": str(self.similarity),
+            "env": self.settings.env,
+            "skills": self.settings.skills,
+            "contributions": self.score(int(np.argmax(scores))).contributions.tolist(),
+            "versions": versions(),
+        }
+
+    def _refills(self) -> int:
+        every = self.algorithm.synchronise
+        return self.done if every is None else -(-self.done // every)
+
+    def fingerprint(self) -> str:
+        """What two states of training must share for one to continue the other."""
+        text = json.dumps({"settings": self.settings.to_json(), "jax": jax.__version__}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def save_checkpoint(self) -> None:
+        """Write the state of training, if the run has a folder."""
+        if self.folder is not None:
+            arrays = eqx.filter(self.training, eqx.is_array)
+            checkpoint.save(self.folder / "checkpoints", self.done, arrays, self.fingerprint())
+
+    def save_results(self) -> None:
+        """Write trajectories, figure and summary, if the run has a folder."""
+        if self.folder is None:
+            return
+        seeds = range(self.settings.seeds)
+        for seed in seeds:
+            place = self.folder if len(seeds) == 1 else self.folder / f"seed-{self.settings.seed + seed}"
+            place.mkdir(exist_ok=True)
+            points = self.rollout(seed=seed, episodes=5, deterministic=False)
+            n, N, T, D = points.shape
+            temporary = place / ".trajectories.npz"
+            np.savez_compressed(
+                temporary,
+                observations=points.reshape(n * N, T, D),
+                skill=np.repeat(np.arange(n), N),
+                feature_names=np.array(self.environment.feature_names),
+            )
+            temporary.replace(place / "trajectories.npz")
+            self.figure(seed).savefig(place / "figure.png", dpi=150)
+        checkpoint.write_atomically(self.folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
+
+
+@eqx.filter_jit
+def _rollouts(environment: Environment, policy: SkillPolicy, skills, keys, deterministic: bool):
+    def one(skill, key):
+        start_key, key = jax.random.split(key)
+        acting, T = policy.skill(skill), environment.episode_length
+
+        def likeliest(observation, time, noise):
+            return acting.mode(observation, time), jnp.array(0.0), jnp.array(0.0)
+
+        act = likeliest if deterministic else acting.act
+        start = environment.reset(start_key)
+        return rollout(environment, act, start, jnp.array(0), skill, T, key, acting.noise)[2].next_observation
+
+    return jax.vmap(lambda skill, keys: jax.vmap(lambda key: one(skill, key))(keys))(skills, keys)
+
+
+def train(
+    env: str = "point",
+    similarity: Similarity | str = "mmd(scale=4)",
+    skills: int = 8,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Run:
+    """Learn skills that are diverse in the sense of a similarity (Algorithm 1).
+
+    Args:
+        env: name of the environment, or a name with settings such as "point(noise=0.01)".
+        similarity: k, or its text.
+        skills: n.
+        out: a folder to save the run in; nothing is saved if None.
+        resume: continue the run in that folder, bit for bit as if it had never stopped.
+        progress: called with the run and the newest metrics after every block of epochs.
+        settings: anything else in `Settings`.
+
+    Example:
+        >>> import vendirl as vr
+        >>> run = vr.train("point", "mmd(scale=4)", skills=4, steps=1e5)
+        >>> run.rollout().shape
+        (4, 1, 50, 2)
+    """
+    return run(Settings(env=env, similarity=str(similarity), skills=skills, **settings), out, resume, progress)
+
+
+def run(settings: Settings, out: str | Path | None = None, resume: bool = False, progress: Progress | None = None) -> Run:
+    """Train as the settings say; see `train`."""
+    this = _begin(settings, None if out is None else Path(out), resume)
+    static = eqx.filter(this.training, eqx.is_array, inverse=True)
+    start = time.perf_counter()
+    block = _compiled_block(this, static)
+    this.compile_seconds = time.perf_counter() - start
+    saved = time.perf_counter()
+    try:
+        while this.done < this.epochs:
+            start = time.perf_counter()
+            arrays, metrics = jax.block_until_ready(block(eqx.filter(this.training, eqx.is_array)))
+            if not np.all(metrics.pop("finite")):
+                this.save_checkpoint()
+                raise NonFiniteReward(
+                    f"rewards were not finite between epochs {this.done} and {this.done + BLOCK}; they came from "
+                    f"{_culprit(this)}. Training stopped{_how_to_resume(this, 'at the last good epoch')}"
+                )
+            this.training = eqx.combine(arrays, static)
+            this.wall_seconds += time.perf_counter() - start
+            row = {"epoch": this.done, "env_steps": this.env_steps, "wall_seconds": round(this.wall_seconds, 3)}
+            row |= {name: np.asarray(value).tolist() for name, value in metrics.items()}
+            this.history.append(row)
+            _log(this, row)
+            if progress is not None:
+                progress(this, row)
+            if time.perf_counter() - saved > CHECKPOINT_SECONDS or this.done == this.epochs:
+                this.save_checkpoint()
+                saved = time.perf_counter()
+    except KeyboardInterrupt:
+        this.save_checkpoint()
+        raise Interrupted(f"stopped at epoch {this.done} of {this.epochs}{_how_to_resume(this, 'there')}") from None
+    this.save_results()
+    return this
+
+
+def load(folder: str | Path) -> Run:
+    """A saved run, at its newest checkpoint."""
+    folder = Path(folder)
+    settings = _read_settings(folder)
+    return _begin(settings, folder, resume=True)
+
+
+def versions() -> dict[str, str]:
+    """Of everything that may change a result."""
+    packages = ("vendirl", "jax", "jaxlib", "equinox", "optax", "numpy")
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in packages}}
+
+
+def _begin(settings: Settings, folder: Path | None, resume: bool) -> Run:
+    """A run at its first epoch, or where its newest checkpoint left it."""
+    environment, similarity, algorithm = settings.build()
+    if folder is not None:
+        _claim(folder, settings, resume)
+
+    def start(key):
+        policy_key, key = jax.random.split(key)
+        return algorithm.start(settings.policy(environment, policy_key), key)
+
+    keys = jnp.stack([jax.random.key(settings.seed + i) for i in range(settings.seeds)])
+    training = start(keys[0]) if settings.seeds == 1 else eqx.filter_vmap(start)(keys)
+    epochs = settings.epochs(algorithm.chunk * algorithm.chunks)
+    this = Run(settings, environment, similarity, algorithm, training, [], _known_ceiling(folder), folder, epochs)
+    if folder is not None and resume and (found := checkpoint.epochs(folder / "checkpoints")):
+        arrays, static = eqx.partition(training, eqx.is_array)
+        loaded = checkpoint.load(folder / "checkpoints", found[-1], arrays, this.fingerprint())
+        this.training = eqx.combine(loaded, static)
+        this.history = _read_history(folder, this.done)
+        this.wall_seconds = this.history[-1]["wall_seconds"] if this.history else 0.0
+    return this
+
+
+def _compiled_block(this: Run, static: Training) -> Callable:
+    """`BLOCK` epochs and the score of the skills after them, compiled: arrays -> (arrays, metrics)."""
+    n, order, similarity = this.settings.skills, this.settings.order, this.similarity
+
+    def block(arrays):
+        def epoch(arrays, _):
+            training, metrics = this.algorithm.epoch(eqx.combine(arrays, static))
+            return eqx.filter(training, eqx.is_array), metrics
+
+        arrays, metrics = jax.lax.scan(epoch, arrays, length=BLOCK)
+        policy = eqx.combine(arrays, static).policy
+        keys = jax.random.split(jax.random.key(0), (n, 1))
+        points = _rollouts(this.environment, policy, jnp.arange(n), keys, True)
+        score = vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
+        last = {name: values[-1] for name, values in metrics.items()}
+        return arrays, {**last, "vendi_score": score, "finite": jnp.all(jnp.isfinite(metrics["reward"]))}
+
+    function = block if this.settings.seeds == 1 else jax.vmap(block)
+    return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile()
+
+
+def _culprit(this: Run) -> str:
+    """The part of the similarity whose kernel matrix is not finite for the current skills."""
+    points = Observations(jnp.asarray(this.rollout(deterministic=False)))
+    parts = this.similarity.terms if isinstance(this.similarity, Sum) else (this.similarity,)
+    for part in parts:
+        if not np.isfinite(part.matrix(jax.vmap(part.summary)(points))).all():
+            return f"the similarity {part}"
+    return f"the similarity {this.similarity}, though not for the skills as they are now"
+
+
+def _how_to_resume(this: Run, where: str) -> str:
+    if this.folder is None:
+        return "; nothing was saved, since the run has no folder (out=...)"
+    return f" and saved {where}. Go on with: vendirl train --resume --out {this.folder}"
+
+
+def _claim(folder: Path, settings: Settings, resume: bool) -> None:
+    """Make the folder this run's, or refuse one that holds something else."""
+    path = folder / "settings.json"
+    if path.exists():
+        if not resume:
+            raise FileExistsError(
+                f"{folder} holds another run; choose another --out, or add --resume to go on with that one"
+            )
+        theirs = _read_settings(folder)
+        if theirs != settings:
+            mine, old = settings.to_json(), theirs.to_json()
+            changed = ", ".join(f"{key}={old[key]!r} (not {mine[key]!r})" for key in mine if mine[key] != old.get(key))
+            raise ValueError(f"{folder} holds a run with other settings: {changed}; resume it with its own settings")
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty and holds no run; choose another --out, or empty it first")
+    if resume:
+        raise FileNotFoundError(f"{folder} holds no run to resume: there is no settings.json")
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"settings": settings.to_json(), "versions": versions()}, indent=2)
+    checkpoint.write_atomically(path, text + "\n")
+
+
+def _read_settings(folder: Path) -> Settings:
+    path = folder / "settings.json"
+    try:
+        return Settings.from_json(json.loads(path.read_text())["settings"])
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{folder} holds no run: there is no settings.json") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+
+
+def _known_ceiling(folder: Path | None) -> Attainable | None:
+    if folder is None or not (folder / "attainable.json").exists():
+        return None
+    try:
+        found = json.loads((folder / "attainable.json").read_text())
+        return Attainable(float(found["score"]), None, str(found["method"]))
+    except (ValueError, KeyError, TypeError):
+        return None  # it can be computed again
+
+
+def _log(this: Run, row: dict[str, Any]) -> None:
+    if this.folder is not None:
+        with open(this.folder / "metrics.jsonl", "a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def _read_history(folder: Path, done: int) -> list[dict[str, Any]]:
+    """The metrics up to an epoch; what came after the checkpoint will come again, and is taken out of the file."""
+    path = folder / "metrics.jsonl"
+    rows = []
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue  # a line that was being written when the process died
+        if row.get("epoch", done + 1) <= done:
+            rows.append(row)
+    checkpoint.write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))
+    return rows

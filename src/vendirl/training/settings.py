@@ -1,0 +1,164 @@
+"""What a run is: one set of settings that serves Python, the command line and the saved run."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, get_args
+
+from vendirl.algorithms.ppo import PPO
+from vendirl.environments import Environment, parse_environment
+from vendirl.policies import SkillPolicy
+from vendirl.reward import Transform
+from vendirl.similarity import Similarity, parse
+from vendirl.training.algorithm import VendiRL
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Learn a set of skills that are diverse in the sense of a similarity."""
+
+    env: str = "point"
+    """Where the skills act: a name, or a name with settings such as "point(noise=0.01)". `vendirl list` has them all."""
+    similarity: str = "mmd(scale=4)"
+    """What "alike" means, such as "0.5*cosine + 0.5*covariance(scale=200)". `vendirl list` has them all."""
+    skills: int = 8
+    """How many skills to learn."""
+    steps: float = 4e6
+    """Environment steps to train for (2e6 is fine), over all scenes; steps that refill the memory come on top."""
+    seed: int = 0
+    """Of everything random; with --seeds, of the first."""
+    seeds: int = 1
+    """How many seeds to train at once, in one compiled program."""
+    scenes: int = 256
+    """Parallel copies of the environment."""
+    refill: str = "pool(16)"
+    """How the scenes' memories are refilled: scene (one each), shared (one for all), pool(m), or off."""
+    synchronise: int = 10
+    """With --refill off: all memories are refilled together every so many epochs."""
+    episodes: int = 1
+    """Trajectories of each skill in memory."""
+    epoch: float = 1.0
+    """Episodes for which a scene follows one skill before the memory is refilled; fractions are fine."""
+    updates: int = 1
+    """Updates of the skills in each epoch."""
+    reward: Transform = "derivative"
+    """What is rewarded: the score (raw), its change (derivative), penalty (score - n), or log(score / n)."""
+    order: float = 1.0
+    """Order q of the Vendi Score."""
+    hidden: tuple[int, ...] = (64, 64)
+    """Widths of the hidden layers of actor and critic."""
+    separate: bool = False
+    """A network of its own for each skill, rather than one that is told the skill."""
+    time: bool = True
+    """Let the skills see how much of the episode has passed."""
+    log_std: float = -0.5
+    """Logarithm of the standard deviation of actions at first, in half widths of the action box."""
+    ppo: PPO = dataclasses.field(default_factory=lambda: PPO(learning_rate=2e-3))
+    """The learner."""
+
+    def __post_init__(self) -> None:
+        for name in ("skills", "seeds", "scenes", "synchronise", "episodes", "updates"):
+            _at_least_one(name, getattr(self, name))
+        if not self.steps > 0 or self.steps == float("inf"):
+            raise ValueError(f"steps must be a positive number of environment steps, but is {self.steps}")
+        if self.reward not in get_args(Transform):
+            raise ValueError(f"reward must be one of {', '.join(get_args(Transform))}, but is {self.reward!r}")
+        if not self.order >= 0:
+            raise ValueError(f"order must be in [0, inf], but is {self.order}")
+
+    def build(self) -> tuple[Environment, Similarity, VendiRL]:
+        """The environment, the similarity and Algorithm 1; anything impossible is refused here, before compiling."""
+        environment = parse_environment(self.env)
+        similarity = parse(self.similarity).resolve(environment.feature_names, environment.observation_size)
+        T = environment.episode_length
+        if similarity.least_observations > self.episodes * T:
+            raise ValueError(f"{similarity} needs {similarity.least_observations} observations, an episode has {T}")
+        steps = round(self.epoch * T)
+        if steps < 1:
+            raise ValueError(f"epoch={self.epoch} is less than one step of an episode of {T}; use at least {1 / T:.3g}")
+        if steps % self.updates:
+            raise ValueError(
+                f"updates={self.updates} does not divide the {steps} steps of an epoch; use one of {_divisors(steps)}"
+            )
+        if self.scenes % self.ppo.minibatches:
+            raise ValueError(
+                f"ppo.minibatches={self.ppo.minibatches} does not divide the {self.scenes} scenes, of which whole ones "
+                f"make a minibatch; use one of {_divisors(self.scenes)}"
+            )
+        algorithm = VendiRL(
+            environment=environment,
+            similarity=similarity,
+            skills=self.skills,
+            algorithm=dataclasses.replace(self.ppo, anneal=self.epochs(steps) * self.updates),
+            scenes=self.scenes,
+            memories=self._memories(),
+            synchronise=self.synchronise if self.refill == "off" else None,
+            episodes=self.episodes,
+            chunk=steps // self.updates,
+            chunks=self.updates,
+            transform=self.reward,
+            q=self.order,
+        )
+        return environment, similarity, algorithm
+
+    def epochs(self, steps_per_epoch: int) -> int:
+        """Epochs to train for, a whole number of blocks."""
+        blocks = max(1, round(self.steps / (self.scenes * steps_per_epoch * BLOCK)))
+        return blocks * BLOCK
+
+    def policy(self, environment: Environment, key) -> SkillPolicy:
+        """New skills."""
+        return SkillPolicy(
+            environment.observation_size,
+            environment.actions,
+            self.skills,
+            key=key,
+            hidden=self.hidden,
+            separate=self.separate,
+            time=self.time,
+            log_std=self.log_std,
+        )
+
+    def _memories(self) -> int:
+        """The size m of the pool of memories."""
+        if self.refill in ("scene", "off"):
+            return self.scenes
+        if self.refill == "shared":
+            return 1
+        found = re.fullmatch(r"pool\((\d+)\)", self.refill.replace(" ", ""))
+        if not found:
+            raise ValueError(f"refill must be scene, shared, pool(m) or off, but is {self.refill!r}")
+        m = int(found[1])
+        if m < 1 or self.scenes % m:
+            raise ValueError(
+                f"refill={self.refill}: {m} memories cannot be dealt evenly to {self.scenes} scenes; "
+                f"use one of {_divisors(self.scenes)}"
+            )
+        return m
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, from which `from_json` makes the same settings."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Settings:
+        """Settings from a run's settings.json."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if unknown := set(data) - known:
+            raise ValueError(f"these settings are from another version: {', '.join(sorted(unknown))} are not known")
+        ppo = PPO(**data["ppo"]) if "ppo" in data else PPO()
+        return cls(**{**data, "ppo": ppo, "hidden": tuple(data.get("hidden", (64, 64)))})
+
+
+BLOCK = 10
+"""Epochs in one compiled call. Fixed, because resuming bit for bit needs the same program before and after."""
+
+
+def _at_least_one(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, but is {value!r}")
+
+
+def _divisors(n: int) -> str:
+    return ", ".join(str(d) for d in range(1, n + 1) if n % d == 0)
