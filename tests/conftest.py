@@ -1,12 +1,16 @@
 """Settings of all tests: hypothesis draws the same examples on every run."""
 
-from hypothesis import HealthCheck, settings
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small; threads would only wait for each other
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile(
     "deterministic",
     derandomize=True,
     deadline=None,  # compilation takes its time
-    max_examples=25,
+    max_examples=20,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -12,9 +12,10 @@ SPACES = [Discrete(4), Box(2), Box(3, -2.0, 6.0), Box(1, -np.inf, np.inf)]
 KINDS = [{}, {"separate": True}, {"time": True}, {"separate": True, "time": True}]
 
 
+@eqx.filter_jit
 def a_policy(actions, *, skills=3, jitter=0.3, **options):
     """A policy away from its first weights, whose last layer is nearly zero."""
-    policy = eqx.filter_jit(SkillPolicy)(2, actions, skills, key=KEY, hidden=(16, 16), **options)
+    policy = SkillPolicy(2, actions, skills, key=KEY, hidden=(16, 16), **options)
     weights, rest = eqx.partition((policy.actor, policy.critic), eqx.is_array)
     leaves, structure = jax.tree.flatten(weights)
     keys = jax.random.split(KEY, len(leaves))
@@ -71,8 +72,9 @@ def test_normal_density_is_that_of_the_units_of_the_box(actions):
     assert float(entropy) == pytest.approx(actions.size * (np.log(std) + 0.5 * np.log(2 * np.pi * np.e)), rel=1e-4)
 
 
-@pytest.mark.parametrize("actions", SPACES)
-@pytest.mark.parametrize("options", KINDS)
+@pytest.mark.parametrize(
+    ("actions", "options"), [*((space, {}) for space in SPACES), *((Box(2), kind) for kind in KINDS[1:])]
+)
 def test_acting_and_evaluating_agree(actions, options):
     policy = a_policy(actions, **options)
     observation, time = jnp.array([0.3, -1.2]), jnp.array(0.7)

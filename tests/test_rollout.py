@@ -4,13 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from vendirl import rollout as module
 from vendirl.environments import Box, Discrete, Environment, Plane, State
 from vendirl.policies import SkillPolicy
+from vendirl.rollout import rollout as eager_rollout
+from vendirl.rollout import trajectories as eager_trajectories
 
 KEY = jax.random.key(0)
 NEW = eqx.filter_jit(SkillPolicy)
-rollout, trajectories = eqx.filter_jit(module.rollout), eqx.filter_jit(module.trajectories)
+rollout, trajectories = eqx.filter_jit(eager_rollout), eqx.filter_jit(eager_trajectories)
 
 
 class Counter(Environment):

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from vendirl.score import _hill_of_matrix
+from vendirl.score import _hill_of_matrix, _is_list, _orders
 
 
 class Border(eqx.Module):
@@ -57,6 +57,9 @@ class Border(eqx.Module):
             q: order of the score.
             psd: whether K is known to stay positive semidefinite, so that the fast formulas hold.
         """
+        if _is_list(q):
+            raise ValueError(f"q must be one order, but is {q!r}")
+        (q,) = _orders(q)
         n = K.shape[0]
         others = jnp.arange(n - 1) + (jnp.arange(n - 1) >= skill)
         rest = K[others[:, None], others[None, :]]

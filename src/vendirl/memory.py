@@ -18,6 +18,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from vendirl.similarity import Observations, Similarity
+from vendirl.similarity.kernel import check_sizes
+from vendirl.similarity.observations import as_observations
 
 
 class Queue(eqx.Module):
@@ -93,11 +95,16 @@ class SkillMemory(eqx.Module):
     @classmethod
     def fill(cls, similarity: Similarity, trajectories: Float[Array, "n *N T D"]) -> SkillMemory:
         """A memory of new trajectories, (n, T, D) or (n, N, T, D), and its kernel matrix (Algorithm 1, lines 4-5)."""
-        points = trajectories if trajectories.ndim == 4 else trajectories[:, None]
-        n, N, T, D = points.shape
-        summaries = jax.vmap(similarity.summary)(Observations(points))
+        skills = _skills(similarity, trajectories)
+        n, N, T, D = skills.points.shape
+        summaries = jax.vmap(similarity.summary)(skills)
         positions = jnp.zeros(n, jnp.int32)
-        return cls(points.reshape(n, N * T, D), positions, summaries, similarity.matrix(summaries), N)
+        return cls(skills.points.reshape(n, N * T, D), positions, summaries, similarity.matrix(summaries), N)
+
+    @property
+    def features(self) -> int:
+        """D."""
+        return self.observations.shape[-1]
 
     def track(self, skill: Int[Array, ""]) -> Queue:
         """The queue of one skill."""
@@ -120,21 +127,23 @@ class FadingMemory(eqx.Module):
         moments: of the n skills, stacked.
         summaries: of the n skills, stacked.
         kernel: K, (n, n).
+        features: D.
     """
 
     moments: PyTree
     summaries: PyTree
     kernel: Float[Array, "n n"]
+    features: int = eqx.field(static=True)
 
     @classmethod
     def fill(cls, similarity: Similarity, trajectories: Float[Array, "n *N T D"]) -> FadingMemory:
         """A memory of the moments of new trajectories."""
         if not similarity.streams:
             raise ValueError(f"{similarity} needs whole trajectories, which a fading memory does not keep; use a queue")
-        points = trajectories if trajectories.ndim == 4 else trajectories[:, None]
-        skills = Observations(points)
+        skills = _skills(similarity, trajectories)
         summaries = jax.vmap(similarity.summary)(skills)
-        return cls(jax.vmap(similarity.moments)(skills), summaries, similarity.matrix(summaries))
+        features = skills.points.shape[-1]
+        return cls(jax.vmap(similarity.moments)(skills), summaries, similarity.matrix(summaries), features)
 
     def track(self, skill: Int[Array, ""]) -> Fading:
         """The running moments of one skill."""
@@ -145,7 +154,17 @@ class FadingMemory(eqx.Module):
         return FadingMemory(
             jax.tree.map(lambda all_, one: all_.at[skill].set(one), self.moments, fading.moments),
             *_renewed(similarity, self, skill, summary),
+            self.features,
         )
+
+
+def _skills(similarity: Similarity, trajectories) -> Observations:
+    """The n skills of (n, T, D) or (n, N, T, D) trajectories, or an error that says what is wrong with them."""
+    skills = as_observations(trajectories)
+    if skills.lengths is not None:
+        raise ValueError("trajectories differ in length, but a skill memory holds whole episodes of one length")
+    check_sizes(similarity, skills)
+    return Observations(jnp.asarray(skills.points))
 
 
 def _renewed(similarity: Similarity, memory: SkillMemory | FadingMemory, skill, summary) -> tuple[PyTree, Array]:

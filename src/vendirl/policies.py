@@ -234,7 +234,7 @@ class SkillPolicy(eqx.Module):
         if self.separate:
             return jax.vmap(one_scene)(skills, observations, times, actions)
 
-        # Scenes and steps as one axis: the gradient is then a fifth faster than under two nested vmaps.
+        # Scenes and steps as one axis: a PPO update then takes about a tenth less than under two nested vmaps.
         scenes, steps = times.shape
         biases = jax.vmap(self._skill_biases)(skills)
         biases = jax.tree.map(lambda bias: jnp.repeat(bias, steps, axis=0), biases)

@@ -20,6 +20,7 @@ from typing import Literal, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from vendirl.border import Border
@@ -56,6 +57,7 @@ class Following(eqx.Module):
         border: Border | None = None,
     ) -> Following:
         """Begin to follow a skill. `border` may be passed where it is shared by scenes, see `borders`."""
+        skill = _checked_skill(skill, memory.kernel.shape[0])
         border = Border.of(memory.kernel, skill, q, similarity.psd) if border is None else border
         summary = jax.tree.map(lambda leaf: leaf[skill], memory.summaries)
         return cls(skill, memory.track(skill), memory.kernel[skill], summary, border)
@@ -68,6 +70,9 @@ class Following(eqx.Module):
         transform: Transform = "raw",
     ) -> tuple[Following, Float[Array, " c"], Float[Array, " c"]]:
         """Observe c steps: the skill afterwards, the c rewards, and the c scores they were made from."""
+        if transform not in get_args(Transform):
+            raise ValueError(f"transform must be one of {', '.join(get_args(Transform))}, but is {transform!r}")
+        observations = _checked(observations, memory.features)
         track, summaries = self.track.roll(similarity, observations)
         compare = jax.vmap(jax.vmap(similarity.compare, (None, 0)), (0, None))
         if similarity.streams:
@@ -107,18 +112,43 @@ def relabel(
         >>> rewards.shape
         (50,)
     """
-    if transform not in get_args(Transform):
-        raise ValueError(f"transform must be one of {', '.join(get_args(Transform))}, but is {transform!r}")
-    skill = jnp.asarray(skill)
+    skill = _checked_skill(skill, memory.kernel.shape[0])
+    return _relabel(similarity, memory, skill, _checked(observations, memory.features), transform, q)
+
+
+@eqx.filter_jit  # operation by operation the first call would take several times as long
+def _relabel(similarity, memory, skill, observations, transform: Transform, q: float):
     following = Following.start(similarity, memory, skill, q)
     following, rewards, _ = following.observe(similarity, memory, observations, transform)
-    return rewards, memory.store(similarity, skill, following.track, following.summary)  # type: ignore[arg-type]
+    return rewards, memory.store(similarity, following.skill, following.track, following.summary)  # type: ignore[arg-type]
 
 
 def borders(similarity: Similarity, memory: SkillMemory | FadingMemory, q: float = 1.0) -> Border:
     """The borders of K at each of the n skills, stacked: the decompositions that all scenes of a memory share."""
     skills = jnp.arange(memory.kernel.shape[0])
     return jax.vmap(lambda skill: Border.of(memory.kernel, skill, q, similarity.psd))(skills)
+
+
+def _checked_skill(skill, n: int) -> Int[Array, ""]:
+    if not isinstance(skill, jax.core.Tracer) and not 0 <= int(skill) < n:
+        raise ValueError(f"skill must be one of the {n} skills 0 to {n - 1}, but is {int(skill)}")
+    return jnp.asarray(skill)
+
+
+def _checked(observations, features: int) -> Float[Array, "c D"]:
+    """Observations of a memory's kind as an array of floating-point numbers."""
+    observations = jnp.asarray(observations)
+    if observations.ndim != 2 or observations.shape[0] == 0 or observations.shape[1] != features:
+        raise ValueError(
+            f"observations must have shape (steps, {features}), as those in the memory have {features} features, but "
+            f"has shape {observations.shape}"
+        )
+    if not isinstance(observations, jax.core.Tracer) and not np.isfinite(observations).all():
+        step, feature = np.argwhere(~np.isfinite(observations))[0]
+        raise ValueError(
+            f"observations must be finite, but feature {feature} at step {step} is {observations[step, feature]}"
+        )
+    return observations if jnp.issubdtype(observations.dtype, jnp.floating) else observations.astype(float)
 
 
 def transformed(scores: Float[Array, " c+1"], n: int, transform: Transform) -> Float[Array, " c"]:

@@ -54,8 +54,8 @@ def rollout(
         state: where the scene is.
         elapsed: steps of the current episode that have passed.
         skill: the skill that is followed, written down and otherwise unused.
-        noise: makes of a key what `policy_fn` takes in the key's place. Drawing the whole stretch's noise before the
-            scan, rather than in each step, halves the time of a rollout; see `Skill.noise` and `Skill.act`.
+        noise: makes of a key what `policy_fn` takes in the key's place, for the whole stretch at once and outside the
+            scan; see `Skill.noise` and `Skill.act`.
 
     Returns:
         The state and elapsed steps to continue from, and the transitions.

@@ -74,6 +74,7 @@ class PPO:
         batch: Transition,
         rewards: Float[Array, "scenes steps"],
         key: PRNGKeyArray,
+        remaining: Float[Array, ""] | float = 1.0,
     ) -> tuple[SkillPolicy, optax.OptState, dict[str, Float[Array, ""]]]:
         """Improve the policy by what the scenes did.
 
@@ -83,6 +84,8 @@ class PPO:
         Args:
             batch: transitions with leading axes (scenes, steps), of this policy.
             rewards: to learn from, in place of `batch.reward`.
+            remaining: the fraction of training that is still to come, by which the entropy bonus is multiplied: skills
+                explore at first and settle at last.
 
         Returns:
             The new policy, the new state of the optimiser, and metrics averaged over the gradient steps.
@@ -109,7 +112,7 @@ class PPO:
         def gradient_step(carry, scenes):
             flat, opt_state = carry
             minibatch = jax.tree.map(lambda x: x[scenes], data)
-            gradient, metrics = jax.grad(self._loss, has_aux=True)(flat, unflatten, *minibatch)
+            gradient, metrics = jax.grad(self._loss, has_aux=True)(flat, unflatten, remaining, *minibatch)
             updates, opt_state = optimiser.update(gradient, opt_state)
             return (optax.apply_updates(flat, updates), opt_state), metrics
 
@@ -120,7 +123,7 @@ class PPO:
         metrics["explained_variance"] = 1 - jnp.var(returns - batch.value) / (jnp.var(returns) + 1e-8)
         return unflatten(flat), opt_state, metrics
 
-    def _loss(self, flat, unflatten, batch: Transition, A, returns):
+    def _loss(self, flat, unflatten, remaining, batch: Transition, A, returns):
         """-E[min(ρ A, clip(ρ, 1 - c, 1 + c) A)] + c_V E[(V - R)²] / 2 - c_H E[H],    ρ = π(a|s) / π_old(a|s)."""
         log_prob, entropy, value = unflatten(flat).evaluate_scenes(
             batch.skill, batch.observation, batch.time, batch.action
@@ -131,7 +134,7 @@ class PPO:
         policy_loss = -jnp.mean(jnp.minimum(ratio * A, clipped * A))
         value_loss = 0.5 * jnp.mean((value - returns) ** 2)
         entropy = jnp.mean(entropy)
-        loss = policy_loss + self.value_coefficient * value_loss - self.entropy_coefficient * entropy
+        loss = policy_loss + self.value_coefficient * value_loss - remaining * self.entropy_coefficient * entropy
         return loss, {
             "policy_loss": policy_loss,
             "value_loss": value_loss,

@@ -77,6 +77,11 @@ class _PointWorld(Environment):
     def actions(self) -> Discrete | Box:
         return Discrete(self.moves) if self.discrete else Box(2, -1.0, 1.0)
 
+    @property
+    def bounds(self) -> tuple[float, float, float, float] | None:
+        """(x0, y0, x1, y1) of the world, None if it has none."""
+        return (0.0, 0.0, 1.0, 1.0)
+
     @abc.abstractmethod
     def _move(self, position: Float[Array, "2"], displacement: Float[Array, "2"]) -> Float[Array, "2"]:
         """Where the point ends that sets out from `position` by `displacement`."""
@@ -118,6 +123,10 @@ class Plane(_PointWorld):
 
 class OpenPlane(_PointWorld):
     """A plane without bounds."""
+
+    @property
+    def bounds(self):
+        return None
 
     def _move(self, position, displacement):
         return position + displacement

@@ -35,6 +35,6 @@ def effective_number(
         >>> import numpy as np, vendirl as vr
         >>> fan = [[[np.cos(t), np.sin(t)]] * 5 for t in np.linspace(0, 2 * np.pi, 8, endpoint=False)]
         >>> float(np.round(vr.effective_number(np.array(fan), vr.similarity.angle(scale=4.0)), 3))
-        6.868
+        7.242
     """
     return vendi_score(kernel_matrix(similarity, trajectories, names), q, weights, psd)

@@ -7,7 +7,8 @@ Similarities are values. They add, multiply, and take scalar weights; `.on(...)`
     mmd().on([0, 1]),  mmd().on(["x", "y"]),  mmd().on(lambda observation: observation[:2] ** 2)
 
 All of them have k(a, a) = 1, so weights are relative: an expression is taken literally, then divided by its value at
-k(a, a). Sums and products of positive semidefinite similarities are positive semidefinite. `str(k)` is text that `parse` reads back.
+k(a, a). Sums and products of positive semidefinite similarities are positive semidefinite. `str(k)` is text that
+`parse` reads back.
 """
 
 from __future__ import annotations

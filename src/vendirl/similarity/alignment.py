@@ -12,6 +12,9 @@ from vendirl.similarity.algebra import TrajectorySimilarity, positive
 from vendirl.similarity.observations import Observations
 
 
+_NOTHING = -1e30  # stands for log 0 in the table: with -inf derivatives would be NaN
+
+
 class alignment(TrajectorySimilarity):  # noqa: N801
     """Similarity of two trajectories as sequences, however they are stretched in time (Cuturi 2011).
 
@@ -64,8 +67,8 @@ class alignment(TrajectorySimilarity):  # noqa: N801
         d = jnp.sum((x[:, None] - y[None, :]) ** 2, -1) / (2 * self.bandwidth**2)
         log_local = -d - jnp.log(2 - jnp.exp(-d))
         i, j = jnp.arange(T), jnp.arange(T + S - 1)[:, None] - jnp.arange(T)[None, :]
-        skewed = jnp.where((j >= 0) & (j < S), log_local[i[None, :], jnp.clip(j, 0, S - 1)], -jnp.inf)
-        nothing = jnp.full(T, -jnp.inf, x.dtype)
+        skewed = jnp.where((j >= 0) & (j < S), log_local[i[None, :], jnp.clip(j, 0, S - 1)], _NOTHING)
+        nothing = jnp.full(T, _NOTHING, x.dtype)
         origin = jnp.where(i == 0, 0.0, nothing)  # the empty alignment, before the first diagonal
 
         def diagonal(carry, log_kappa):
@@ -79,4 +82,4 @@ class alignment(TrajectorySimilarity):  # noqa: N801
 
 
 def _shifted(diagonal: Float[Array, " T"]) -> Float[Array, " T"]:
-    return jnp.concatenate([jnp.full(1, -jnp.inf, diagonal.dtype), diagonal[:-1]])
+    return jnp.concatenate([jnp.full(1, _NOTHING, diagonal.dtype), diagonal[:-1]])

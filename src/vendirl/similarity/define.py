@@ -1,15 +1,15 @@
 """A user's own similarity, in five lines.
 
-    @vr.similarity.moments                              # of two skills' moments: .mean, .covariance, .count. Streams.
-    def speed(a, b, scale=1.0):
-        return jnp.exp(-scale * jnp.abs(a.mean[0] - b.mean[0]))
+@vr.similarity.moments                              # of two skills' moments: .mean, .covariance, .count. Streams.
+def speed(a, b, scale=1.0):
+    return jnp.exp(-scale * jnp.abs(a.mean[0] - b.mean[0]))
 
-    @vr.similarity.trajectories                         # of two whole trajectories, (T, D) each
-    def shape(x, y, scale=1.0):
-        return jnp.exp(-scale * jnp.mean((x - y) ** 2))
+@vr.similarity.trajectories                         # of two whole trajectories, (T, D) each
+def shape(x, y, scale=1.0):
+    return jnp.exp(-scale * jnp.mean((x - y) ** 2))
 
-    k = 0.5 * speed(scale=2.0) + 0.5 * vr.similarity.cosine()
-    k = vr.similarity.parse("0.5*speed(scale=2) + 0.5*cosine")
+k = 0.5 * speed(scale=2.0) + 0.5 * vr.similarity.cosine()
+k = vr.similarity.parse("0.5*speed(scale=2) + 0.5*cosine")
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def _decorator(kind: type[_Defined], function: Callable | None, psd: bool, name:
         def factory(**settings) -> Any:
             for key in settings:
                 if key not in defaults:
-                    raise TypeError(f"similarity {label} has no setting {key!r}; it has {', '.join(defaults) or 'none'}")
+                    raise TypeError(
+                        f"similarity {label} has no setting {key!r}; it has {', '.join(defaults) or 'none'}"
+                    )
             chosen = {key: _fixed(value) for key, value in {**defaults, **settings}.items()}
             numbers = {key: value for key, value in chosen.items() if isinstance(value, float | jax.Array | np.ndarray)}
             options = tuple((key, value) for key, value in chosen.items() if key not in numbers)

@@ -41,7 +41,7 @@ def kernel_matrix(similarity: Similarity, trajectories: Any, names: Sequence[str
     if names is not None and len(names) != D:
         raise ValueError(f"names has {len(names)} entries, but the observations have {D} features")
     similarity = similarity.resolve(names, D)
-    _check_sizes(similarity, skills)
+    check_sizes(similarity, skills)
     if isinstance(skills.points, jax.Array):
         return _kernel_matrix(similarity, skills)
     with jax.enable_x64(True):
@@ -53,7 +53,7 @@ def _kernel_matrix(similarity: Similarity, skills: Observations):
     return similarity.matrix(jax.vmap(similarity.summary)(skills))
 
 
-def _check_sizes(similarity: Similarity, skills: Observations) -> None:
+def check_sizes(similarity: Similarity, skills: Observations) -> None:
     """Refuse skills with fewer observations than the similarity needs."""
     n, N, T, _ = skills.points.shape
     counts = np.full(n, N * T) if skills.lengths is None else np.asarray(skills.lengths).sum(-1)

@@ -113,6 +113,8 @@ def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> 
             near = difflib.get_close_matches(keyword.arg or "", settings, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise ValueError(f"{name} has no setting {keyword.arg!r}; {hint}It has {', '.join(settings) or 'none'}")
+        if keyword.arg in values:
+            raise ValueError(f"{name}: setting {keyword.arg!r} is given twice")
         values[keyword.arg] = _value(keyword.value)
     return _built(factory, [], values)
 

@@ -66,6 +66,7 @@ class VendiRL:
         memories: m, the size of the pool.
         synchronise: None if memories are refilled at every epoch; else after how many epochs (`off`).
         episodes: N, trajectories per skill in memory.
+        epochs: how many there will be, which exploration is spread over.
         chunk: steps between two updates.
         chunks: chunks in an epoch, which is thus chunk * chunks steps long.
         transform, q: of the reward.
@@ -79,6 +80,7 @@ class VendiRL:
     memories: int
     synchronise: int | None
     episodes: int
+    epochs: int
     chunk: int
     chunks: int
     transform: Transform
@@ -122,6 +124,7 @@ class VendiRL:
             memory = jax.lax.cond(
                 due, lambda: self.refill(training.policy, fill_key), lambda: training.memory
             )
+        remaining = jnp.maximum(1 - training.epoch / self.epochs, 0.0)
         goals = jax.random.randint(goal_key, (self.scenes,), 0, self.skills)
         followings = self._dealt(self._follow, memory, (goals, training.elapsed))
 
@@ -129,10 +132,15 @@ class VendiRL:
             policy, opt_state, states, elapsed, followings = carry
             rollout_key, update_key = jax.random.split(key)
             states, elapsed, batch = self._act(policy, states, elapsed, goals, rollout_key)
+            if policy.time:  # whoever sees the time can value its end: nothing comes after a skill's last step
+                ended = batch.terminated | batch.truncated
+                batch = eqx.tree_at(lambda b: b.terminated, batch, ended)
             observe = partial(self._observe, update=self.chunks > 1 or training.memory is not None)
             followings, rewards, scores = self._dealt(observe, memory, (followings, batch.next_observation))
             policy = policy.with_statistics(policy.statistics.update(batch.observation))
-            policy, opt_state, metrics = self.algorithm.update(policy, opt_state, batch, rewards, update_key)
+            policy, opt_state, metrics = self.algorithm.update(
+                policy, opt_state, batch, rewards, update_key, remaining
+            )
             metrics |= {"score": scores[:, -1].mean(), "reward": rewards.mean(), "reward_std": rewards.std()}
             return (policy, opt_state, states, elapsed, followings), metrics
 

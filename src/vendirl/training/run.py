@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from vendirl import figures
+from vendirl import __version__, figures
 from vendirl.environments import Environment
 from vendirl.policies import SkillPolicy
 from vendirl.rollout import rollout
@@ -306,8 +306,9 @@ def load(folder: str | Path) -> Run:
 
 def versions() -> dict[str, str]:
     """Of everything that may change a result."""
-    packages = ("vendirl", "jax", "jaxlib", "equinox", "optax", "numpy")
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in packages}}
+    packages = ("jax", "jaxlib", "equinox", "optax", "numpy")
+    others = {name: importlib.metadata.version(name) for name in packages}
+    return {"vendirl": __version__, "python": platform.python_version(), **others}
 
 
 def _begin(settings: Settings, folder: Path | None, resume: bool) -> Run:

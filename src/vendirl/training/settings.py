@@ -54,7 +54,10 @@ class Settings:
     """Let the skills see how much of the episode has passed."""
     log_std: float = -0.5
     """Logarithm of the standard deviation of actions at first, in half widths of the action box."""
-    ppo: PPO = dataclasses.field(default_factory=lambda: PPO(learning_rate=2e-3))
+    ppo: PPO = dataclasses.field(
+        # The change in score adds up to the score of the whole trajectory, so nothing is discounted or bootstrapped.
+        default_factory=lambda: PPO(learning_rate=2e-3, discount=1.0, gae_lambda=1.0, entropy_coefficient=0.01)
+    )
     """The learner."""
 
     def __post_init__(self) -> None:
@@ -95,6 +98,7 @@ class Settings:
             memories=self._memories(),
             synchronise=self.synchronise if self.refill == "off" else None,
             episodes=self.episodes,
+            epochs=self.epochs(steps),
             chunk=steps // self.updates,
             chunks=self.updates,
             transform=self.reward,

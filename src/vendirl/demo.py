@@ -1,0 +1,82 @@
+"""The paper's Figures 1 and 3: skills that are diverse in four senses, learned, scored and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from vendirl import figures
+from vendirl.cli import keep_compiled_programs, progress_bar
+from vendirl.training.run import Run, run
+from vendirl.training.settings import Settings
+
+# Directions are taken about the centre of the square, where every episode starts.
+SENSES = {
+    "direction": Settings(similarity="cosine(center=0.5)", skills=8),
+    "distance": Settings(similarity="mmd(scale=4)", skills=8),
+    "extent": Settings(similarity="covariance(scale=200)", skills=8),
+    "direction and extent": Settings(
+        similarity="0.5*cosine(center=0.5) + 0.5*covariance(scale=200)", skills=16
+    ),
+}
+
+
+def demo(out: Path, steps: float | None = None) -> None:
+    """Learn the four skill sets, print their scores against what is attainable, and draw them side by side."""
+    import dataclasses
+
+    console = Console()
+    table = Table(title="Skills learned in the paper's plane", title_justify="left")
+    for column in ("diverse in", "similarity", "skills", "Vendi Score", "attainable", "fraction", "seconds"):
+        table.add_column(column, justify="left" if column in ("diverse in", "similarity") else "right", no_wrap=True)
+    figure, axes = figures.new(len(SENSES))
+    for axis, (sense, settings) in zip(axes[0], SENSES.items(), strict=True):
+        settings = settings if steps is None else dataclasses.replace(settings, steps=steps)
+        folder = _fresh(out / sense.replace(" ", "-"))
+        with progress_bar(sense) as report:
+            result = run(settings, folder, progress=report)
+        draw(axis, result, sense)
+        summary = result.summary()
+        table.add_row(
+            sense,
+            settings.similarity,
+            str(settings.skills),
+            f"{summary['vendi_score']:.3f}",
+            f"{summary['attainable']:.3f}",
+            f"{summary['fraction_of_attainable']:.1%}",
+            f"{summary['wall_seconds']:.0f}",
+        )
+        figure.savefig(out / "skills.png", dpi=150)
+    console.print(table)
+    console.print(f"The picture is {out / 'skills.png'}; each run is in a folder beside it.", highlight=False)
+
+
+def draw(axis, result: Run, title: str) -> None:
+    """One panel: a skill set with its score in the title."""
+    environment = result.environment
+    figures.draw_trajectories(
+        axis,
+        result.rollout(),
+        walls=getattr(environment, "walls", None),
+        bounds=getattr(environment, "bounds", None),
+        start=getattr(environment, "start", None),
+    )
+    score, ceiling = float(result.score().score), result.ceiling.score
+    axis.set_title(f"{title}\nVendi Score {score:.2f} of {ceiling:.2f}", fontsize=10)
+
+
+def _fresh(folder: Path) -> Path:
+    """A folder that does not exist yet: earlier demos are kept."""
+    if not folder.exists():
+        return folder
+    number = 2
+    while (again := folder.with_name(f"{folder.name}-{number}")).exists():
+        number += 1
+    return again
+
+
+if __name__ == "__main__":
+    keep_compiled_programs()
+    demo(Path("demo"))
