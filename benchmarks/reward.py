@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from timing import seconds, table
 
 import vendirl as vr
+from timing import seconds, table
 
 SCENES, STEPS = 1024, 50
 REQUIRED = {8: 6, 16: 10, 32: 30, 64: 70, 128: 150, 256: 200}

@@ -53,7 +53,7 @@ def contributions(K, q=1.0, weights=None):
 
 
 def gradient(K, q=1.0):
-    """dVS/dK of a positive definite K: -(VS/n)(log(K/n) + I) for order 1, and for the others that of (Σλ)-normalised VS."""
+    """dVS/dK of a positive definite K: -(VS/n)(log(K/n) + I) for order 1; for the others λ is scaled to sum to one."""
     n = len(K)
     lam, U = np.linalg.eigh(np.asarray(K, np.float64) / n)
     if q == 1:
@@ -141,7 +141,7 @@ def precision(x_a, x_b, neighbours=3):
         return ((u - v) ** 2).sum()
 
     radii = [sorted(square(u, v) for j, v in enumerate(x_a) if j != i)[neighbours - 1] for i, u in enumerate(x_a)]
-    return np.mean([any(square(x, u) <= r * (1 + 1e-14) for u, r in zip(x_a, radii, strict=True)) for x in x_b])
+    return np.mean([any(square(x, u) <= r for u, r in zip(x_a, radii, strict=True)) for x in x_b])
 
 
 def overlap(a, b, neighbours=3, measure="f1", scale=1.0):

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import reference
-from generators import KINDS, PRECISIONS, PSD_KINDS, kernel, precision, tolerance
 
+import reference
 import vendirl as vr
+from generators import KINDS, PRECISIONS, PSD_KINDS, kernel, precision, tolerance
 
 
 def bordered(rng, n, kind, rows):

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import reference
-from generators import skill_set
 
+import reference
 import vendirl as vr
+from generators import skill_set
 from vendirl import similarity as s
 from vendirl.memory import Queue
 
@@ -49,9 +49,13 @@ def test_the_memory_is_its_kernel_matrix_and_one_skill_is_replaced():
     memory = vr.SkillMemory.fill(k, jnp.asarray(x))
     np.testing.assert_allclose(memory.kernel, vr.kernel_matrix(k, x), atol=1e-6)
     y = np.random.default_rng(1).normal(size=(12, 2)).astype(np.float32)
-    queue, summaries = memory.track(jnp.asarray(2)).roll(k, jnp.asarray(y))
-    last = jax.tree.map(lambda leaf: leaf[-1], summaries)
-    after = memory.store(k, jnp.asarray(2), queue, last)
+
+    @jax.jit
+    def replaced(memory, y):
+        queue, summaries = memory.track(jnp.asarray(2)).roll(k, y)
+        return memory.store(k, jnp.asarray(2), queue, jax.tree.map(lambda leaf: leaf[-1], summaries))
+
+    after = replaced(memory, jnp.asarray(y))
     x[2] = y.reshape(2, 6, 2)
     np.testing.assert_allclose(after.kernel, vr.kernel_matrix(k, x), atol=1e-5)
     np.testing.assert_array_equal(after.observations, x.reshape(5, 12, 2))

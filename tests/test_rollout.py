@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from vendirl.environments import Box, Discrete, Environment, Plane, State
-from vendirl.policies import SkillPolicy
+from vendirl.policies import SkillPolicy, noise
 from vendirl.rollout import rollout as eager_rollout
 from vendirl.rollout import trajectories as eager_trajectories
 
@@ -104,10 +104,12 @@ def test_noise_drawn_beforehand_is_the_noise_of_each_step(actions):
     policy = NEW(2, world.actions, 3, key=KEY)
     one = policy.skill(1)
     begin, zero = world.reset(KEY), jnp.array(0)
-    _, _, before = rollout(world, one.act, begin, zero, zero, 60, KEY, one.noise)
-    _, _, within = rollout(world, one.action_and_value, begin, zero, zero, 60, KEY)
-    np.testing.assert_allclose(before.next_observation, within.next_observation, atol=1e-5)
-    np.testing.assert_allclose(before.log_prob, within.log_prob, atol=1e-4)
+    drawn = noise(one.actions, KEY, (60,))
+    _, _, rows = rollout(world, one.act, begin, zero, zero, 60, KEY, drawn)
+    action, log_prob, value = jax.vmap(one.act)(rows.observation, rows.time, drawn)
+    np.testing.assert_allclose(rows.action, action, atol=1e-5)
+    np.testing.assert_allclose(rows.log_prob, log_prob, atol=1e-4)
+    np.testing.assert_allclose(rows.value, value, atol=1e-4)
 
 
 def test_scenes_are_independent_and_recorded_probabilities_are_the_policys():
@@ -116,7 +118,9 @@ def test_scenes_are_independent_and_recorded_probabilities_are_the_policys():
 
     def scene(skill, key):
         one = policy.skill(skill)
-        return rollout(world, one.act, world.reset(key), jnp.array(0), skill, 60, key, one.noise)[2]
+        return rollout(world, one.act, world.reset(key), jnp.array(0), skill, 60, key, noise(one.actions, key, (60,)))[
+            2
+        ]
 
     skills, keys = jnp.arange(256) % 4, jax.random.split(KEY, 256)
     batch = jax.jit(jax.vmap(scene))(skills, keys)

@@ -81,7 +81,8 @@ class Border(eqx.Module):
             return jnp.ones_like(rows[:, 0])
         b = rows[:, self.others]
         if self.rest is not None:
-            return _hill_of_matrix(_assembled(self.rest, b) / n, self.q, 4 * n * float(jnp.finfo(b.dtype).eps))
+            tolerance = 4 * n * float(jnp.finfo(b.dtype).eps)
+            return _hill_of_matrix(_assembled(self.rest, b) / n, (self.q,), tolerance)[..., 0]
         assert self.base is not None
         if self.tables is None or self.vectors is None:
             return n**2 / (self.base + 2 * jnp.sum(b * b, -1))

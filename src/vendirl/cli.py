@@ -26,7 +26,7 @@ class Train:
 
     settings: tyro.conf.OmitArgPrefixes[Settings] = dataclasses.field(default_factory=Settings)
     out: Path | None = None
-    """Folder for the run: settings, metrics, checkpoints, trajectories, figure, summary. runs/<similarity> if not given."""
+    """Folder for the run: settings, metrics, checkpoints, trajectories, figure, summary. By default below runs/."""
     resume: bool = False
     """Go on with the run in --out, with its own settings, bit for bit as if it had never stopped."""
 
@@ -48,16 +48,16 @@ class List:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    command = tyro.cli(
-        Annotated[Train, tyro.conf.subcommand("train")]
-        | Annotated[Demo, tyro.conf.subcommand("demo")]
-        | Annotated[List, tyro.conf.subcommand("list")],  # type: ignore[arg-type]
-        prog="vendirl",
-        description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
-        args=arguments,
-    )
-    keep_compiled_programs()
     try:
+        command = tyro.cli(
+            Annotated[Train, tyro.conf.subcommand("train")]
+            | Annotated[Demo, tyro.conf.subcommand("demo")]
+            | Annotated[List, tyro.conf.subcommand("list")],  # type: ignore[arg-type]
+            prog="vendirl",
+            description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
+            args=arguments,
+        )
+        keep_compiled_programs()
         if isinstance(command, List):
             _list()
         elif isinstance(command, Demo):
@@ -82,7 +82,7 @@ def keep_compiled_programs() -> None:
     import jax
     import jaxlib
 
-    if jax.config.jax_compilation_cache_dir is None and not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         jax.config.update("jax_compilation_cache_dir", str(cache / "vendirl" / f"jaxlib-{jaxlib.__version__}"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
@@ -101,7 +101,9 @@ def _train(command: Train) -> None:
     console = Console()
     for seed, score in summary["seeds"].items():
         fraction = score / summary["attainable"]
-        console.print(f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {summary['attainable']:.3f} attainable ({fraction:.1%})")
+        console.print(
+            f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {summary['attainable']:.3f} attainable ({fraction:.1%})"
+        )
     console.print(
         f"{summary['env_steps']:,} steps in {summary['wall_seconds']:.1f} s "
         f"({summary['steps_per_second']:,.0f} steps/s, compiled in {summary['compile_seconds']:.1f} s)"

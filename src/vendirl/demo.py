@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.table import Table
 
 from vendirl import figures
 from vendirl.cli import keep_compiled_programs, progress_bar
-from vendirl.training.run import Run, run
+from vendirl.training.run import run
 from vendirl.training.settings import Settings
 
 # Directions are taken about the centre of the square, where every episode starts.
@@ -17,16 +18,12 @@ SENSES = {
     "direction": Settings(similarity="cosine(center=0.5)", skills=8),
     "distance": Settings(similarity="mmd(scale=4)", skills=8),
     "extent": Settings(similarity="covariance(scale=200)", skills=8),
-    "direction and extent": Settings(
-        similarity="0.5*cosine(center=0.5) + 0.5*covariance(scale=200)", skills=16
-    ),
+    "direction and extent": Settings(similarity="0.5*cosine(center=0.5) + 0.5*covariance(scale=200)", skills=16),
 }
 
 
 def demo(out: Path, steps: float | None = None) -> None:
     """Learn the four skill sets, print their scores against what is attainable, and draw them side by side."""
-    import dataclasses
-
     console = Console()
     table = Table(title="Skills learned in the paper's plane", title_justify="left")
     for column in ("diverse in", "similarity", "skills", "Vendi Score", "attainable", "fraction", "seconds"):
@@ -37,8 +34,10 @@ def demo(out: Path, steps: float | None = None) -> None:
         folder = _fresh(out / sense.replace(" ", "-"))
         with progress_bar(sense) as report:
             result = run(settings, folder, progress=report)
-        draw(axis, result, sense)
         summary = result.summary()
+        result.draw(axis)
+        score, ceiling = summary["vendi_score"], summary["attainable"]
+        axis.set_title(f"{sense}\nVendi Score {score:.2f} of {ceiling:.2f}", fontsize=10)
         table.add_row(
             sense,
             settings.similarity,
@@ -51,20 +50,6 @@ def demo(out: Path, steps: float | None = None) -> None:
         figure.savefig(out / "skills.png", dpi=150)
     console.print(table)
     console.print(f"The picture is {out / 'skills.png'}; each run is in a folder beside it.", highlight=False)
-
-
-def draw(axis, result: Run, title: str) -> None:
-    """One panel: a skill set with its score in the title."""
-    environment = result.environment
-    figures.draw_trajectories(
-        axis,
-        result.rollout(),
-        walls=getattr(environment, "walls", None),
-        bounds=getattr(environment, "bounds", None),
-        start=getattr(environment, "start", None),
-    )
-    score, ceiling = float(result.score().score), result.ceiling.score
-    axis.set_title(f"{title}\nVendi Score {score:.2f} of {ceiling:.2f}", fontsize=10)
 
 
 def _fresh(folder: Path) -> Path:

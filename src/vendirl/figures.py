@@ -20,7 +20,12 @@ def colours(n: int) -> list:
 
 
 def draw_trajectories(
-    ax: Axes, trajectories: Any, walls: Any = None, bounds: Any = None, start: Any = None, axes: tuple[int, int] = (0, 1)
+    ax: Axes,
+    trajectories: Any,
+    walls: Any = None,
+    bounds: Any = None,
+    start: Any = None,
+    axes: tuple[int, int] = (0, 1),
 ) -> None:
     """Trajectories coloured by skill, each ending in a dot.
 

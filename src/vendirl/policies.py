@@ -4,12 +4,14 @@ A `SkillPolicy` holds all skills; `policy.skill(g)` is one of them, an ordinary 
 unbatched, but for `evaluate_scenes`, which learners call.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl.environments.spaces import Box, Discrete
@@ -24,8 +26,11 @@ class _Layer(eqx.Module):
     weight: Float[Array, "outputs inputs"]
     bias: Float[Array, " outputs"]
 
-    def __init__(self, inputs: int, outputs: int, gain: float, key: PRNGKeyArray):
-        self.weight = jax.nn.initializers.orthogonal(gain)(key, (outputs, inputs), jnp.float32)
+    def __init__(self, normals: Float[Array, "outputs inputs"], gain: float):
+        outputs, inputs = normals.shape
+        Q, R = jnp.linalg.qr(normals if outputs >= inputs else normals.T)
+        Q = Q * jnp.sign(jnp.diagonal(R))  # makes the orthogonal matrix uniformly distributed
+        self.weight = gain * (Q if outputs >= inputs else Q.T)
         self.bias = jnp.zeros(outputs)
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
@@ -37,10 +42,21 @@ class _Network(eqx.Module):
 
     layers: tuple[_Layer, ...]
 
-    def __init__(self, sizes: Sequence[int], output_gain: float, key: PRNGKeyArray):
-        keys = jax.random.split(key, len(sizes) - 1)
+    def __init__(self, sizes: Sequence[int], output_gain: float, normals: Float[Array, " weights"]):
+        """`normals`: as many standard normal numbers as there are weights. They are drawn at once for all layers, since
+        compiling the drawing takes longer than compiling everything else here."""
+        shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
         gains = [2**0.5] * (len(sizes) - 2) + [output_gain]
-        self.layers = tuple(map(_Layer, sizes[:-1], sizes[1:], gains, keys))
+        ends = np.cumsum([outputs * inputs for outputs, inputs in shapes])[:-1]
+        parts = jnp.split(normals, ends)
+        self.layers = tuple(
+            _Layer(part.reshape(shape), gain) for part, shape, gain in zip(parts, shapes, gains, strict=True)
+        )
+
+    @staticmethod
+    def size(sizes: Sequence[int]) -> int:
+        """The number of weights of a network with layers of these widths."""
+        return sum(inputs * outputs for inputs, outputs in itertools.pairwise(sizes))
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
         for layer in self.layers[:-1]:
@@ -64,6 +80,13 @@ class _Network(eqx.Module):
         )
 
 
+def noise(actions: Discrete | Box, key: PRNGKeyArray, shape: tuple[int, ...] = ()) -> Float[Array, "*shape A"]:
+    """What `Skill.act` needs of chance, and nothing of the state: normal or, for discrete actions, Gumbel."""
+    if isinstance(actions, Discrete):
+        return jax.random.gumbel(key, (*shape, actions.n))
+    return jax.random.normal(key, (*shape, actions.size))
+
+
 class Skill(eqx.Module):
     """One skill: an actor and a critic of the observation, and of the time where `timed`.
 
@@ -83,13 +106,7 @@ class Skill(eqx.Module):
         self, observation: Float[Array, " D"], time: Float[Array, ""], key: PRNGKeyArray
     ) -> tuple[Action, Float[Array, ""], Float[Array, ""]]:
         """a ~ π(. | s), log π(a | s), V(s)."""
-        return self.act(observation, time, self.noise(key))
-
-    def noise(self, key: PRNGKeyArray) -> Float[Array, " A"]:
-        """What `act` needs of chance, and nothing of the state: normal or, for discrete actions, Gumbel."""
-        if isinstance(self.actions, Discrete):
-            return jax.random.gumbel(key, (self.actions.n,))
-        return jax.random.normal(key, (self.actions.size,))
+        return self.act(observation, time, noise(self.actions, key))
 
     def act(
         self, observation: Float[Array, " D"], time: Float[Array, ""], noise: Float[Array, " A"]
@@ -196,15 +213,16 @@ class SkillPolicy(eqx.Module):
         inputs = observation_size + time + (0 if separate else skills)
         std_shape = (skills, outputs) if separate else (outputs,)
 
-        def networks(key):
-            actor_key, critic_key = jax.random.split(key)
-            # A small last layer lets every policy begin near the centre of its actions, whatever the state.
-            return (
-                _Network((inputs, *hidden, outputs), 0.01, actor_key),
-                _Network((inputs, *hidden, 1), 1.0, critic_key),
-            )
+        # A small last layer lets every policy begin near the centre of its actions, whatever the state.
+        actor_sizes, critic_sizes = (inputs, *hidden, outputs), (inputs, *hidden, 1)
+        count = _Network.size(actor_sizes)
 
-        self.actor, self.critic = jax.vmap(networks)(jax.random.split(key, skills)) if separate else networks(key)
+        def networks(normals):
+            return _Network(actor_sizes, 0.01, normals[:count]), _Network(critic_sizes, 1.0, normals[count:])
+
+        copies = (skills,) if separate else ()
+        normals = jax.random.normal(key, (*copies, count + _Network.size(critic_sizes)))
+        self.actor, self.critic = (jax.vmap(networks) if separate else networks)(normals)
         self.log_std = None if isinstance(actions, Discrete) else jnp.full(std_shape, log_std)
         self.statistics = RunningStatistics.empty(observation_size)
         self.actions = actions

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from vendirl.environments.environment import Environment, State
 from vendirl.policies import Action, SkillPolicy
+from vendirl.policies import noise as draw_noise
 
 PolicyFn = Callable[
     [Float[Array, " D"], Float[Array, ""], PRNGKeyArray], tuple[Action, Float[Array, ""], Float[Array, ""]]
@@ -45,7 +46,7 @@ def rollout(
     skill: Int[Array, ""],
     steps: int,
     key: PRNGKeyArray,
-    noise: Callable[[PRNGKeyArray], PyTree] = lambda key: key,
+    noise: Float[Array, "steps *A"] | None = None,
 ) -> tuple[State, Int[Array, ""], Transition]:
     """Continue one scene for `steps` steps, beginning a new episode whenever one ends.
 
@@ -54,8 +55,8 @@ def rollout(
         state: where the scene is.
         elapsed: steps of the current episode that have passed.
         skill: the skill that is followed, written down and otherwise unused.
-        noise: makes of a key what `policy_fn` takes in the key's place, for the whole stretch at once and outside the
-            scan; see `Skill.noise` and `Skill.act`.
+        noise: what `policy_fn` is given in place of a key at each step, for use with `Skill.act`. Drawing it for all
+            steps and scenes at once (`policies.noise`) is faster, to run and above all to compile.
 
     Returns:
         The state and elapsed steps to continue from, and the transitions.
@@ -90,7 +91,7 @@ def rollout(
         state = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, successor)
         return (state, jnp.where(done, 0, elapsed)), row
 
-    randomness = (jax.vmap(noise)(action_keys), step_keys, reset_keys)
+    randomness = (action_keys if noise is None else noise, step_keys, reset_keys)
     (state, elapsed), rows = jax.lax.scan(step, (state, elapsed), randomness)
     return state, elapsed, eqx.tree_at(lambda rows: rows.skill, rows, jnp.asarray(skill))
 
@@ -101,25 +102,31 @@ def trajectories(
     skills: Int[Array, " n"],
     key: PRNGKeyArray,
     deterministic: bool = False,
-) -> Float[Array, "n T D"]:
-    """The observations s_1, ..., s_T of one episode of each of `skills`, T the environment's episode length. A skill
-    that terminates early begins anew and fills its T steps.
+    episodes: int | None = None,
+) -> Float[Array, "n *N T D"]:
+    """The observations s_1, ..., s_T of episodes of each of `skills`, T the environment's episode length. A skill that
+    terminates early begins anew and fills its T steps.
 
     Args:
         deterministic: take the likeliest action rather than draw one.
+        episodes: N for an axis of so many episodes, (n, N, T, D); None for one episode without that axis, (n, T, D).
     """
 
-    def trajectory(skill, key):
+    skills, T = jnp.asarray(skills), environment.episode_length
+    shape = (len(skills),) if episodes is None else (len(skills), episodes)
+    noise_key, world_key = jax.random.split(key)
+
+    def trajectory(skill, key, noise):
         one = policy.skill(skill)
 
         def likeliest(observation, time, noise):
             return one.mode(observation, time), jnp.array(0.0), jnp.array(0.0)
 
         start_key, key = jax.random.split(key)
-        start, elapsed, T = environment.reset(start_key), jnp.array(0), environment.episode_length
         policy_fn = likeliest if deterministic else one.act
-        _, _, rows = rollout(environment, policy_fn, start, elapsed, skill, T, key, one.noise)
-        return rows.next_observation
+        start = environment.reset(start_key)
+        return rollout(environment, policy_fn, start, jnp.array(0), skill, T, key, noise)[2].next_observation
 
-    skills = jnp.asarray(skills)
-    return jax.vmap(trajectory)(skills, jax.random.split(key, len(skills)))
+    of_skill = trajectory if episodes is None else jax.vmap(trajectory, (None, 0, 0))
+    drawn = draw_noise(policy.actions, noise_key, (*shape, T))
+    return jax.vmap(of_skill)(skills, jax.random.split(world_key, shape), drawn)

@@ -166,7 +166,7 @@ def _hill_numbers(A, K, orders: list[float], psd: PSD, tolerance: float):
         if psd == "error":
             least = _spectrum(A)[..., 0]
             A = eqx.error_if(A, jnp.any(least < -tolerance), "K is not positive semidefinite, and psd='error'")
-        return jnp.stack([_hill_of_matrix(A, q, tolerance) for q in orders], -1)
+        return _hill_of_matrix(A, tuple(orders), tolerance)
     lam = _spectrum(A)
     if psd == "error" and lam.size and lam.min() < -tolerance:
         raise ValueError(
@@ -232,14 +232,15 @@ def _hill_gradient(lam, q: float, tolerance: float):
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def _hill_of_matrix(A, q: float, tolerance: float):
-    """VS_q of a symmetric matrix A (..., n, n) of trace one, negative eigenvalues clipped."""
+def _hill_of_matrix(A, orders: tuple[float, ...], tolerance: float):
+    """VS_q (..., len(orders)) of a symmetric matrix A (..., n, n) of trace one, negative eigenvalues clipped."""
     raw = _spectrum(A)
-    return _hill(_treated(raw, raw)[0], q, tolerance, jnp)
+    lam, _ = _treated(raw, raw)
+    return jnp.stack([_hill(lam, q, tolerance, jnp) for q in orders], -1)
 
 
 @_hill_of_matrix.defjvp
-def _hill_of_matrix_jvp(q, tolerance, primals, tangents):
+def _hill_of_matrix_jvp(orders, tolerance, primals, tangents):
     """For a function f of the spectrum, df = <U diag(f'(λ)) U', dA>, whether or not eigenvalues repeat.
 
     With μ = λ⁺ τ/S, τ = Σλ, S = Σλ⁺ (τ = S and μ = λ if none is negative) and g = df/dμ,
@@ -248,12 +249,16 @@ def _hill_of_matrix_jvp(q, tolerance, primals, tangents):
     (A,), (dA,) = primals, tangents
     raw, U = jnp.linalg.eigh(A)
     lam, factor = _treated(raw, raw)
-    g = _hill_gradient(lam, q, tolerance)
-    mean = jnp.sum(g * lam, -1, keepdims=True) / jnp.sum(lam, -1, keepdims=True)
-    negative = raw < -tolerance
-    slope = jnp.where(negative, mean, factor * g + (1 - factor) * mean)
-    gradient = (U * slope[..., None, :]) @ jnp.swapaxes(U, -1, -2)
-    return _hill(lam, q, tolerance, jnp), jnp.sum(gradient * dA, (-2, -1))
+    change = jnp.sum(U * (dA @ U), -2)  # u_j' dA u_j
+
+    def derivative(q):
+        g = _hill_gradient(lam, q, tolerance)
+        mean = jnp.sum(g * lam, -1, keepdims=True) / jnp.sum(lam, -1, keepdims=True)
+        slope = jnp.where(raw < -tolerance, mean, factor * g + (1 - factor) * mean)
+        return jnp.sum(slope * change, -1)
+
+    scores = jnp.stack([_hill(lam, q, tolerance, jnp) for q in orders], -1)
+    return scores, jnp.stack([derivative(q) for q in orders], -1)
 
 
 def _spectrum(A):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vendirl.algorithms.ppo import PPO, advantages
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.spaces import Box, Discrete
-from vendirl.policies import SkillPolicy
+from vendirl.policies import SkillPolicy, noise
 from vendirl.rollout import rollout
 
 KEY = jax.random.key(0)
@@ -124,7 +124,7 @@ def train(environment, ppo, updates, *, scenes=16, steps=16, skills=1, reward=No
 
         def scene(state, elapsed, skill, key):
             one = policy.skill(skill)
-            return rollout(environment, one.act, state, elapsed, skill, steps, key, one.noise)
+            return rollout(environment, one.act, state, elapsed, skill, steps, key, noise(one.actions, key, (steps,)))
 
         keys = jax.random.split(rollout_key, scenes)
         states, elapsed, batch = jax.vmap(scene)(states, elapsed, jnp.arange(scenes) % skills, keys)
@@ -300,7 +300,16 @@ ADVANTAGES = jax.jit(advantages)
 def a_batch(policy: SkillPolicy, scenes=8, steps=5) -> tuple:
     def scene(skill, key):
         one = policy.skill(skill)
-        return rollout(MatchReward(), one.act, MatchReward().reset(key), jnp.array(0), skill, steps, key, one.noise)[2]
+        return rollout(
+            MatchReward(),
+            one.act,
+            MatchReward().reset(key),
+            jnp.array(0),
+            skill,
+            steps,
+            key,
+            noise(one.actions, key, (steps,)),
+        )[2]
 
     batch = jax.jit(jax.vmap(scene))(jnp.zeros(scenes, int), jax.random.split(KEY, scenes))
     return batch, batch.reward

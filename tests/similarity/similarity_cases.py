@@ -3,7 +3,6 @@
 from functools import partial
 
 import reference
-
 from vendirl import similarity as s
 
 CENTER = (0.3, 0.2)

@@ -11,7 +11,6 @@ from jaxtyping import Array, Float
 from vendirl.similarity.algebra import TrajectorySimilarity, positive
 from vendirl.similarity.observations import Observations
 
-
 _NOTHING = -1e30  # stands for log 0 in the table: with -inf derivatives would be NaN
 
 
@@ -62,7 +61,7 @@ class alignment(TrajectorySimilarity):  # noqa: N801
         return jax.nn.logsumexp(jnp.where(real, logs, -jnp.inf)) - jnp.log(jnp.sum(real))
 
     def _log_alignment(self, x: Float[Array, "T D"], length_x, y: Float[Array, "S D"], length_y):
-        """log G by dynamic programming, M_ij = κ_ij (M_{i-1,j-1} + M_{i-1,j} + M_{i,j-1}), an anti-diagonal at a time."""
+        """log G by dynamic programming, M_ij = κ_ij (M_{i-1,j-1} + M_{i-1,j} + M_{i,j-1}), diagonal by diagonal."""
         T, S = x.shape[0], y.shape[0]
         d = jnp.sum((x[:, None] - y[None, :]) ** 2, -1) / (2 * self.bandwidth**2)
         log_local = -d - jnp.log(2 - jnp.exp(-d))

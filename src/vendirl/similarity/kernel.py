@@ -60,6 +60,6 @@ def check_sizes(similarity: Similarity, skills: Observations) -> None:
     if counts.min() < similarity.least_observations:
         i = int(counts.argmin())
         raise ValueError(
-            f"{similarity} needs at least {similarity.least_observations} observations of each skill, but skill {i} has "
-            f"{counts[i]}; give longer or more trajectories, or fewer neighbours"
+            f"{similarity} needs at least {similarity.least_observations} observations of each skill, but skill {i} "
+            f"has {counts[i]}; give longer or more trajectories, or fewer neighbours"
         )

@@ -65,9 +65,7 @@ class overlap(TrajectorySimilarity):  # noqa: N801
         k = min(self.neighbours, x.shape[0] - 1)
         ordered = jnp.sort(jnp.where(jnp.eye(x.shape[0], dtype=bool), 0, square), axis=1)[:, : k + 1]
         farthest = jnp.max(jnp.where(jnp.isfinite(ordered), ordered, 0), axis=1)
-        # Skills that share observations (a start) have points exactly on the boundary; compiled code may round the
-        # same distance in two ways, so that a few units in the last place count as inside.
-        return x, real, jnp.where(real, farthest * (1 + 8 * float(jnp.finfo(x.dtype).eps)), -1)
+        return x, real, jnp.where(real, farthest, -1)
 
     def compare(self, a, b):
         precision, recall = self.precision_recall(a, b)
@@ -85,7 +83,7 @@ class overlap(TrajectorySimilarity):  # noqa: N801
 
 
 def squared_distances(x: Float[Array, "M D"], y: Float[Array, "L D"]) -> Float[Array, "M L"]:
-    """‖x_i - y_j‖² from differences, not from ‖x‖² + ‖y‖² - 2 x·y, which would lose ties and small radii to rounding."""
+    """‖x_i - y_j‖² from differences, not from ‖x‖² + ‖y‖² - 2 x·y, which loses ties and small radii to rounding."""
     return jnp.sum((x[:, None] - y[None, :]) ** 2, -1)
 
 

@@ -37,8 +37,8 @@ def known() -> dict[str, Callable[..., Similarity]]:
 def parse(text: str) -> Similarity:
     """The similarity that a text describes.
 
-    Grammar: `name`, `name(setting=value, ...)`, `k.on(features)`, `weight*k`, `k*k`, `k + k`, and brackets. Features are
-    names, indices or a slice in quotes: `.on(x, y)`, `.on(0, 1)`, `.on('0:2')`.
+    Grammar: `name`, `name(setting=value, ...)`, `k.on(features)`, `weight*k`, `k*k`, `k + k`, and brackets. Features
+    are names, indices or a slice in quotes: `.on(x, y)`, `.on(0, 1)`, `.on('0:2')`.
 
     Example:
         >>> import vendirl as vr

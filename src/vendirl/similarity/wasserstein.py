@@ -22,8 +22,8 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
 
     with Q the quantile function of the pooled observations projected on u, at (i + ½)/quantiles, interpolated
     linearly. SW is a Euclidean distance between quantile vectors, so k is positive semidefinite. Ceiling n. Unlike
-    `mmd` it tells apart skills with equal means and different spreads. Directions are fixed: evenly spaced in the plane,
-    drawn once from `seed` in more dimensions; in one dimension there is only one.
+    `mmd` it tells apart skills with equal means and different spreads. Directions are fixed: evenly spaced in the
+    plane, drawn once from `seed` in more dimensions; in one dimension there is only one.
     A single observation is a distribution with all its quantiles there.
 
     Args:

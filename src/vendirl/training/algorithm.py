@@ -26,9 +26,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from vendirl.algorithms.ppo import PPO
 from vendirl.environments.environment import Environment, State
 from vendirl.memory import SkillMemory
-from vendirl.policies import SkillPolicy
+from vendirl.policies import SkillPolicy, noise
 from vendirl.reward import Following, Transform, borders
-from vendirl.rollout import Transition, rollout
+from vendirl.rollout import Transition, rollout, trajectories
 from vendirl.similarity import Similarity
 
 
@@ -96,23 +96,11 @@ class VendiRL:
 
     def refill(self, policy: SkillPolicy, key: PRNGKeyArray) -> SkillMemory:
         """m memories of new trajectories of all skills, (m, ...)."""
-        points = self.trajectories(policy, key, self.memories * self.episodes)
+        skills, episodes = jnp.arange(self.skills), self.memories * self.episodes
+        points = trajectories(self.environment, policy, skills, key, episodes=episodes)
         n, _, T, D = points.shape
         points = points.reshape(n, self.memories, self.episodes, T, D)
         return jax.vmap(partial(SkillMemory.fill, self.similarity), in_axes=1)(points)
-
-    def trajectories(self, policy: SkillPolicy, key: PRNGKeyArray, episodes: int) -> Float[Array, "n N T D"]:
-        """The observations s_1, ..., s_T of `episodes` episodes of every skill."""
-
-        def one(skill, key):
-            start_key, key = jax.random.split(key)
-            start, T = self.environment.reset(start_key), self.environment.episode_length
-            acting = policy.skill(skill)
-            _, _, rows = rollout(self.environment, acting.act, start, jnp.array(0), skill, T, key, acting.noise)
-            return rows.next_observation
-
-        keys = jax.random.split(key, (self.skills, episodes))
-        return jax.vmap(lambda skill, keys: jax.vmap(partial(one, skill))(keys))(jnp.arange(self.skills), keys)
 
     def epoch(self, training: Training) -> tuple[Training, dict[str, Float[Array, ""]]]:
         """Lines 4 to 12 of Algorithm 1 in all scenes."""
@@ -120,10 +108,9 @@ class VendiRL:
         if training.memory is None:
             memory = self.refill(training.policy, fill_key)
         else:
+            assert self.synchronise is not None
             due = training.epoch % self.synchronise == 0
-            memory = jax.lax.cond(
-                due, lambda: self.refill(training.policy, fill_key), lambda: training.memory
-            )
+            memory = jax.lax.cond(due, lambda: self.refill(training.policy, fill_key), lambda: training.memory)
         remaining = jnp.maximum(1 - training.epoch / self.epochs, 0.0)
         goals = jax.random.randint(goal_key, (self.scenes,), 0, self.skills)
         followings = self._dealt(self._follow, memory, (goals, training.elapsed))
@@ -137,10 +124,8 @@ class VendiRL:
                 batch = eqx.tree_at(lambda b: b.terminated, batch, ended)
             observe = partial(self._observe, update=self.chunks > 1 or training.memory is not None)
             followings, rewards, scores = self._dealt(observe, memory, (followings, batch.next_observation))
+            policy, opt_state, metrics = self.algorithm.update(policy, opt_state, batch, rewards, update_key, remaining)
             policy = policy.with_statistics(policy.statistics.update(batch.observation))
-            policy, opt_state, metrics = self.algorithm.update(
-                policy, opt_state, batch, rewards, update_key, remaining
-            )
             metrics |= {"score": scores[:, -1].mean(), "reward": rewards.mean(), "reward_std": rewards.std()}
             return (policy, opt_state, states, elapsed, followings), metrics
 
@@ -156,11 +141,12 @@ class VendiRL:
         return Training(policy, opt_state, states, elapsed, after, key, training.epoch + 1), metrics
 
     def _act(self, policy, states, elapsed, goals, key) -> tuple[State, Array, Transition]:
-        def scene(state, elapsed, goal, key):
-            acting = policy.skill(goal)
-            return rollout(self.environment, acting.act, state, elapsed, goal, self.chunk, key, acting.noise)
+        def scene(state, elapsed, goal, key, noise):
+            return rollout(self.environment, policy.skill(goal).act, state, elapsed, goal, self.chunk, key, noise)
 
-        return jax.vmap(scene)(states, elapsed, goals, jax.random.split(key, self.scenes))
+        noise_key, world_key = jax.random.split(key)
+        drawn = noise(policy.actions, noise_key, (self.scenes, self.chunk))
+        return jax.vmap(scene)(states, elapsed, goals, jax.random.split(world_key, self.scenes), drawn)
 
     def _follow(self, memory: SkillMemory, scenes) -> Following:
         """Begin to follow the goals of the scenes that share a memory; slots are steps of the episode."""

@@ -1,12 +1,12 @@
-"""The attainable score: the most diverse set of n skills that an environment allows, as far as gradient ascent finds it.
+"""The attainable score: the most diverse n skills that an environment allows, as far as gradient ascent finds them.
 
 A score means nothing without its ceiling. Where the environment is differentiable, open-loop actions u of n skills are
 improved by gradient ascent through its dynamics on the order-q score of the resulting trajectories,
 
     max over u in [-1, 1]^(n x T x A) of VS_q(K(trajectories(u))),
 
-from several random beginnings at once; the best is reported. It is a lower bound of the true ceiling, and what a learner
-can be compared with. Elsewhere the bound is the rank of the kernel, min(n, rank).
+from several random beginnings at once; the best is reported. It is a lower bound of the true ceiling, and what a
+learner can be compared with. Elsewhere the bound is the rank of the kernel, min(n, rank).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.environments import Environment, make
+from vendirl.environments import Environment, parse_environment
 from vendirl.environments.spaces import Box
 from vendirl.score import vendi_score
 from vendirl.similarity import Observations, Similarity, parse
@@ -47,8 +47,8 @@ def attainable(
     n: int,
     *,
     q: float = 1.0,
-    restarts: int = 16,
-    iterations: int = 600,
+    restarts: int = 32,
+    iterations: int = 1500,
     learning_rate: float = 0.1,
     seed: int = 0,
 ) -> Attainable:
@@ -66,7 +66,7 @@ def attainable(
         >>> round(float(vr.attainable("point", "mmd(scale=4)", 4, restarts=4, iterations=200)), 2)
         3.96
     """
-    environment = make(environment) if isinstance(environment, str) else environment
+    environment = parse_environment(environment) if isinstance(environment, str) else environment
     similarity = parse(similarity) if isinstance(similarity, str) else similarity
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"n must be a positive whole number of skills, but is {n!r}")
@@ -74,9 +74,7 @@ def attainable(
     bound = similarity.ceiling(n, environment.observation_size)
     if not isinstance(environment.actions, Box) or not similarity.differentiable:
         return Attainable(bound, None, "rank")
-    scores, paths = _ascend(
-        environment, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed)
-    )
+    scores, paths = _ascend(environment, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed))
     best = int(np.argmax(np.asarray(scores)))
     if not np.isfinite(scores[best]):
         return Attainable(bound, None, "rank")
@@ -106,10 +104,9 @@ def _ascend(environment: Environment, similarity: Similarity, n, q, restarts, it
 
     def climb(key):
         # Each skill drifts in a direction of its own with a vigour of its own, so that extents differ from the start.
-        direction_key, vigour_key, noise_key = jax.random.split(key, 3)
-        drift = jax.random.normal(direction_key, (n, 1, box.size))
-        vigour = jax.random.uniform(vigour_key, (n, 1, 1), maxval=1.5)
-        u = vigour * (drift + 0.3 * jax.random.normal(noise_key, (n, T, box.size)))
+        drawn = jax.random.normal(key, (n, T + 2, box.size))
+        drift, vigour, noise = drawn[:, :1], jnp.abs(drawn[:, 1:2, :1]), drawn[:, 2:]
+        u = vigour * (drift + 0.3 * noise)
 
         def ascend(carry, _):
             u, opt_state, best_u, best = carry

@@ -67,7 +67,9 @@ def load(folder: Path, epoch: int, like: Any, fingerprint: str) -> Any:
     found = {name: [size, digest] for name, size, digest in _digests(path)}
     for name in sorted(files.keys() | found.keys()):
         if files.get(name) != found.get(name):
-            what = "is missing" if name not in found else "was not written by this run" if name not in files else "differs"
+            what = (
+                "is missing" if name not in found else "was not written by this run" if name not in files else "differs"
+            )
             raise ValueError(
                 f"the checkpoint {path} is damaged: {name} {what}; delete {epoch}.json to resume from an earlier one"
             )

@@ -1,11 +1,11 @@
 """A run: training from settings to a folder of results, with progress, checkpoints and a way to go on.
 
-    settings.json        exactly what was asked for, and the versions that ran it
-    metrics.jsonl        one line for every block of epochs
-    checkpoints/         the state of training (see `checkpoint`)
-    trajectories.npz     observations (episodes, T, D) and skill (episodes,) of the final skills
-    figure.png           trajectories, kernel matrix, spectrum, learning curve
-    summary.json         score, attainable score, fraction, steps, times, seed, versions
+settings.json        exactly what was asked for, and the versions that ran it
+metrics.jsonl        one line for every block of epochs
+checkpoints/         the state of training (see `checkpoint`)
+trajectories.npz     observations (episodes, T, D) and skill (episodes,) of the final skills
+figure.png           trajectories, kernel matrix, spectrum, learning curve
+summary.json         score, attainable score, fraction, steps, times, seed, versions
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vendirl import __version__, figures
 from vendirl.environments import Environment
 from vendirl.policies import SkillPolicy
-from vendirl.rollout import rollout
+from vendirl.rollout import trajectories
 from vendirl.score import Vendi, vendi, vendi_score
 from vendirl.similarity import Observations, Similarity, Sum, kernel_matrix
 from vendirl.training import checkpoint
@@ -42,7 +43,7 @@ Progress = Callable[["Run", dict[str, Any]], None]
 CHECKPOINT_SECONDS = 10.0
 
 
-class NonFiniteReward(FloatingPointError):
+class NonFiniteRewardError(FloatingPointError):
     """Training produced rewards that are not finite."""
 
 
@@ -106,23 +107,31 @@ class Run:
         episodes: int = 1,
         deterministic: bool = True,
         seed: int = 0,
-        key: int = 0,
+        draw: int = 0,
     ) -> np.ndarray:
-        """Observations (n, episodes, T, D) of chosen skills (all if None), acting without noise or with it."""
+        """Observations (n, episodes, T, D) of chosen skills (all if None), acting without noise or with it.
+
+        `seed` counts the seeds of the run from 0; `draw` seeds the noise of the rollout itself.
+        """
         chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
         if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
-        keys = jax.random.split(jax.random.key(key), (len(chosen), episodes))
-        return np.asarray(_rollouts(self.environment, self.skills_of(seed), chosen, keys, deterministic))
+        key = jax.random.key(draw)
+        return np.asarray(
+            _trajectories(self.environment, self.skills_of(seed), chosen, key, deterministic, episodes=episodes)
+        )
+
+    def draw(self, ax: Axes, seed: int = 0) -> None:
+        """The trajectories of one seed's skills, in the world they act in."""
+        walls, bounds, start = (getattr(self.environment, name, None) for name in ("walls", "bounds", "start"))
+        figures.draw_trajectories(ax, self.rollout(seed=seed), walls=walls, bounds=bounds, start=start)
 
     def figure(self, seed: int | None = None) -> Figure:
         """Trajectories, kernel matrix, spectrum and learning curve of one seed (the best if None)."""
         seed = int(np.argmax(self.scores)) if seed is None else seed
         result = self.score(seed)
         figure, axes = figures.new(4)
-        places = {"walls": getattr(self.environment, "walls", None), "start": getattr(self.environment, "start", None)}
-        bounds = getattr(self.environment, "bounds", None)
-        figures.draw_trajectories(axes[0, 0], self.rollout(seed=seed), bounds=bounds, **places)
+        self.draw(axes[0, 0], seed)
         figures.draw_kernel(axes[0, 1], self.kernel(seed))
         figures.draw_spectrum(axes[0, 2], result.spectrum)
         curve = [np.atleast_1d(row["vendi_score"]) for row in self.history]
@@ -164,7 +173,10 @@ class Run:
             "attainable_method": self.ceiling.method,
             "fraction_of_attainable": float(np.median(scores)) / self.ceiling.score,
             "env_steps": self.env_steps,
-            "refill_steps": self._refills() * self.settings.skills * self.settings.episodes * self.algorithm.memories
+            "refill_steps": self._refills()
+            * self.settings.skills
+            * self.settings.episodes
+            * self.algorithm.memories
             * self.environment.episode_length,
             "wall_seconds": self.wall_seconds,
             "steps_per_second": self.env_steps * self.settings.seeds / trained,
@@ -215,20 +227,7 @@ class Run:
         checkpoint.write_atomically(self.folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
 
 
-@eqx.filter_jit
-def _rollouts(environment: Environment, policy: SkillPolicy, skills, keys, deterministic: bool):
-    def one(skill, key):
-        start_key, key = jax.random.split(key)
-        acting, T = policy.skill(skill), environment.episode_length
-
-        def likeliest(observation, time, noise):
-            return acting.mode(observation, time), jnp.array(0.0), jnp.array(0.0)
-
-        act = likeliest if deterministic else acting.act
-        start = environment.reset(start_key)
-        return rollout(environment, act, start, jnp.array(0), skill, T, key, acting.noise)[2].next_observation
-
-    return jax.vmap(lambda skill, keys: jax.vmap(lambda key: one(skill, key))(keys))(skills, keys)
+_trajectories = eqx.filter_jit(trajectories)
 
 
 def train(
@@ -261,7 +260,9 @@ def train(
     return run(Settings(env=env, similarity=str(similarity), skills=skills, **settings), out, resume, progress)
 
 
-def run(settings: Settings, out: str | Path | None = None, resume: bool = False, progress: Progress | None = None) -> Run:
+def run(
+    settings: Settings, out: str | Path | None = None, resume: bool = False, progress: Progress | None = None
+) -> Run:
     """Train as the settings say; see `train`."""
     this = _begin(settings, None if out is None else Path(out), resume)
     static = eqx.filter(this.training, eqx.is_array, inverse=True)
@@ -275,7 +276,7 @@ def run(settings: Settings, out: str | Path | None = None, resume: bool = False,
             arrays, metrics = jax.block_until_ready(block(eqx.filter(this.training, eqx.is_array)))
             if not np.all(metrics.pop("finite")):
                 this.save_checkpoint()
-                raise NonFiniteReward(
+                raise NonFiniteRewardError(
                     f"rewards were not finite between epochs {this.done} and {this.done + BLOCK}; they came from "
                     f"{_culprit(this)}. Training stopped{_how_to_resume(this, 'at the last good epoch')}"
                 )
@@ -322,7 +323,8 @@ def _begin(settings: Settings, folder: Path | None, resume: bool) -> Run:
         return algorithm.start(settings.policy(environment, policy_key), key)
 
     keys = jnp.stack([jax.random.key(settings.seed + i) for i in range(settings.seeds)])
-    training = start(keys[0]) if settings.seeds == 1 else eqx.filter_vmap(start)(keys)
+    begin = eqx.filter_jit(start if settings.seeds == 1 else eqx.filter_vmap(start))  # one program, not a hundred
+    training = begin(keys[0] if settings.seeds == 1 else keys)
     epochs = settings.epochs(algorithm.chunk * algorithm.chunks)
     this = Run(settings, environment, similarity, algorithm, training, [], _known_ceiling(folder), folder, epochs)
     if folder is not None and resume and (found := checkpoint.epochs(folder / "checkpoints")):
@@ -345,8 +347,7 @@ def _compiled_block(this: Run, static: Training) -> Callable:
 
         arrays, metrics = jax.lax.scan(epoch, arrays, length=BLOCK)
         policy = eqx.combine(arrays, static).policy
-        keys = jax.random.split(jax.random.key(0), (n, 1))
-        points = _rollouts(this.environment, policy, jnp.arange(n), keys, True)
+        points = trajectories(this.environment, policy, jnp.arange(n), jax.random.key(0), True, episodes=1)
         score = vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
         last = {name: values[-1] for name, values in metrics.items()}
         return arrays, {**last, "vendi_score": score, "finite": jnp.all(jnp.isfinite(metrics["reward"]))}

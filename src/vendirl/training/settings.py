@@ -19,7 +19,7 @@ class Settings:
     """Learn a set of skills that are diverse in the sense of a similarity."""
 
     env: str = "point"
-    """Where the skills act: a name, or a name with settings such as "point(noise=0.01)". `vendirl list` has them all."""
+    """Where the skills act: a name, or one with settings such as "point(noise=0.01)". `vendirl list` has them all."""
     similarity: str = "mmd(scale=4)"
     """What "alike" means, such as "0.5*cosine + 0.5*covariance(scale=200)". `vendirl list` has them all."""
     skills: int = 8

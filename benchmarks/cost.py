@@ -1,0 +1,58 @@
+"""What the diversity reward costs: a training epoch with it, against the same epoch rewarded by the environment."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from timing import seconds, table
+from vendirl.training.run import _begin
+from vendirl.training.settings import Settings
+
+GOALS = {8: 0.10, 64: 0.25, 256: None}
+
+
+def run() -> str:
+    rows = []
+    for n, goal in GOALS.items():
+        this = _begin(Settings(similarity="mmd(scale=4)", skills=n), None, False)
+        algorithm, static = this.algorithm, eqx.filter(this.training, eqx.is_array, inverse=True)
+        arrays = eqx.filter(this.training, eqx.is_array)
+        goals = jnp.arange(algorithm.scenes) % n
+        memory = jax.jit(lambda a, f=algorithm, s=static: f.refill(eqx.combine(a, s).policy, jax.random.key(0)))(arrays)
+
+        def epoch(arrays, algorithm=algorithm, static=static):
+            training, metrics = algorithm.epoch(eqx.combine(arrays, static))
+            return eqx.filter(training, eqx.is_array), metrics
+
+        def reward(memory, observations, algorithm=algorithm, goals=goals):
+            followings = algorithm._dealt(algorithm._follow, memory, (goals, jnp.zeros_like(goals)))
+            observe = lambda m, s: algorithm._observe(m, s, False)[1:]  # noqa: E731
+            return algorithm._dealt(observe, memory, (followings, observations))
+
+        observations = jax.random.uniform(jax.random.key(1), (algorithm.scenes, algorithm.chunk, 2))
+        epoch, reward = jax.jit(epoch), jax.jit(reward)
+        whole, part = seconds(
+            lambda e=epoch, a=arrays: e(a), lambda r=reward, m=memory, o=observations: r(m, o), repeat=10
+        )
+        rows.append(
+            [
+                f"{n}",
+                f"{whole * 1e3:.0f} ms",
+                f"{part * 1e3:.1f} ms",
+                f"{part / whole:.1%}",
+                f"{goal:.0%}" if goal else "",
+            ]
+        )
+        print(*rows[-1], sep="\t", flush=True)
+    settings = Settings()
+    return table(
+        f"Share of the reward in a training epoch of {settings.scenes} scenes x 50 steps, refill={settings.refill}",
+        ["skills", "epoch", "reward", "share", "goal: at most"],
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    print(run())

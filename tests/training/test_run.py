@@ -1,0 +1,184 @@
+"""Runs: learning for real, folders, resuming bit for bit, and what is refused."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+
+import vendirl as vr
+from vendirl.algorithms.ppo import PPO
+from vendirl.training.run import NonFiniteRewardError, run
+from vendirl.training.settings import Settings
+
+TINY = Settings(
+    skills=3, scenes=8, refill="shared", steps=8 * 50 * 40, hidden=(8,), ppo=PPO(minibatches=2, epochs=1, discount=1.0)
+)
+
+
+def weights(this):
+    return jax.tree.leaves(eqx.filter(this.training.policy, eqx.is_array))
+
+
+def assert_identical(a, b):
+    for x, y in zip(weights(a), weights(b), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "steps", "attainable", "fraction"),
+    [
+        ("mmd(scale=4)", 1.0e6, 7.773, 0.99),
+        ("angle(scale=4, center=0.5)", 1.3e6, 7.241, 0.97),
+        ("covariance(scale=200)", 3.2e6, 4.920, 0.95),
+    ],
+)
+def test_skills_become_as_diverse_as_they_can_be(similarity, steps, attainable, fraction):
+    """The short version of `benchmarks/training.py`; `attainable` is what `vr.attainable` finds for eight skills."""
+    this = vr.train("point", similarity, skills=8, steps=steps)
+    assert float(this.score().score) >= fraction * attainable
+
+
+def test_a_run_leaves_a_folder_that_can_be_loaded(tmp_path):
+    this = run(TINY, tmp_path / "run")
+    folder = tmp_path / "run"
+    summary = json.loads((folder / "summary.json").read_text())
+    expected = {"vendi_score", "attainable", "fraction_of_attainable", "env_steps", "wall_seconds", "steps_per_second"}
+    assert expected | {"compile_seconds", "seed", "versions"} <= summary.keys()
+    assert summary["env_steps"] == 8 * 50 * 40
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in rows] == [10, 20, 30, 40]
+    with np.load(folder / "trajectories.npz", allow_pickle=False) as data:
+        assert data["observations"].shape == (15, 50, 2)
+        assert data["skill"].tolist() == [s for s in range(3) for _ in range(5)]
+    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+    again = vr.load(folder)
+    assert_identical(this, again)
+    np.testing.assert_array_equal(again.rollout(), this.rollout())
+    assert again.rollout(skills=[2, 0], episodes=4, deterministic=False).shape == (2, 4, 50, 2)
+
+
+def test_resuming_is_bit_for_bit(tmp_path):
+    whole = run(TINY)
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(this, row):
+        if this.done == 20:
+            this.save_checkpoint()
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        run(TINY, tmp_path / "run", progress=stop)
+    resumed = run(TINY, tmp_path / "run", resume=True)
+    assert_identical(whole, resumed)
+    rows = [json.loads(line)["epoch"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert rows == [10, 20, 30, 40]
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path):
+    """kill -9 at some moment, resume, until it is done; `benchmarks/kill.py` does it twenty times."""
+    settings = dataclasses.replace(TINY, steps=8 * 50 * 400)
+    whole = run(settings)
+    command = [
+        sys.executable,
+        "-c",
+        "import sys, json, vendirl.training.run as r\n"
+        "from vendirl.training.settings import Settings\n"
+        "r.CHECKPOINT_SECONDS = 0.0\n"
+        "r.run(Settings.from_json(json.loads(sys.argv[1])), sys.argv[2], resume=sys.argv[3] == 'resume')",
+        json.dumps(settings.to_json()),
+        str(tmp_path / "run"),
+    ]
+    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    process = subprocess.Popen([*command, "new"], env=environment, stderr=subprocess.DEVNULL)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (metrics.exists() and len(metrics.read_text().splitlines()) > 3):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "run" / "summary.json").exists(), "the run was done before it could be killed"
+    subprocess.run([*command, "resume"], env=environment, check=True, timeout=240)
+    assert_identical(whole, vr.load(tmp_path / "run"))
+
+
+def test_seeds_at_once_are_each_reported(tmp_path):
+    this = run(dataclasses.replace(TINY, seeds=3, steps=8 * 50 * 10), tmp_path / "run")
+    assert this.scores.shape == (3,)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert list(summary["seeds"]) == ["0", "1", "2"]
+    assert len(set(summary["seeds"].values())) == 3
+    assert (tmp_path / "run" / "seed-2" / "trajectories.npz").exists()
+    assert_identical(this, vr.load(tmp_path / "run"))
+
+
+def test_an_interrupted_run_saves_and_says_how_to_go_on(tmp_path):
+    def interrupt(this, row):
+        if this.done == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=r"vendirl train --resume --out"):
+        run(TINY, tmp_path / "run", progress=interrupt)
+    assert_identical(run(TINY, tmp_path / "run", resume=True), run(TINY))
+
+
+@vr.similarity.moments(order=1)
+def explodes(a, b, scale=1.0):
+    return jax.numpy.where(a.mean[0] > 0.4, jax.numpy.inf, 1.0) * jax.numpy.where(a.mean[0] == b.mean[0], 1, 0.5)
+
+
+def test_non_finite_rewards_stop_the_run_and_name_the_similarity(tmp_path):
+    settings = dataclasses.replace(TINY, similarity="0.5*mmd + 0.5*explodes")
+    with pytest.raises(NonFiniteRewardError, match="explodes"):
+        run(settings, tmp_path / "run")
+    assert (tmp_path / "run" / "checkpoints" / "0.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"skills": 0}, "skills must be"),
+        ({"scenes": 0}, "scenes must be"),
+        ({"steps": 0}, "steps must be"),
+        ({"env": "pont"}, "point"),
+        ({"env": "point(noise=-1)"}, "noise"),
+        ({"similarity": "cosin"}, "did you mean 'cosine'"),
+        ({"similarity": "mmd.on(5)"}, "out of range"),
+        ({"similarity": "mmd.on(z)"}, "no feature 'z'"),
+        ({"refill": "pool(3)"}, "dealt evenly"),
+        ({"refill": "often"}, "refill must be"),
+        ({"updates": 3}, "does not divide"),
+        ({"epoch": 0.001}, "less than one step"),
+        ({"reward": "more"}, "reward must be"),
+        ({"order": -1.0}, "order must be"),
+        ({"ppo": PPO(minibatches=3)}, "minibatches=3 does not divide"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_before_compiling(changes, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        dataclasses.replace(TINY, **changes).build()
+
+
+def test_folders_of_others_are_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="not empty"):
+        run(TINY, tmp_path)
+    run(dataclasses.replace(TINY, steps=1), tmp_path / "run")
+    with pytest.raises(FileExistsError, match="holds another run"):
+        run(TINY, tmp_path / "run")
+    with pytest.raises(ValueError, match="other settings: steps"):
+        run(TINY, tmp_path / "run", resume=True)
+    with pytest.raises(FileNotFoundError, match="no run to resume"):
+        run(TINY, tmp_path / "nothing", resume=True)
+    with pytest.raises(FileNotFoundError, match="no run"):
+        vr.load(tmp_path / "nothing")
