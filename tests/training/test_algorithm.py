@@ -20,8 +20,12 @@ SMALL = dataclasses.replace(SMALL, ppo=dataclasses.replace(SMALL.ppo, minibatche
 
 def started(settings, seed=0):
     environment, _, algorithm = settings.build()
-    policy_key, key = jax.random.split(jax.random.key(seed))
-    return algorithm, algorithm.start(settings.policy(environment, policy_key), key)
+
+    def start(key):
+        policy_key, key = jax.random.split(key)
+        return algorithm.start(settings.policy(environment, policy_key), key)
+
+    return algorithm, eqx.filter_jit(start)(jax.random.key(seed))
 
 
 def after_one_epoch(settings):
@@ -32,22 +36,11 @@ def after_one_epoch(settings):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"refill": "scene"},
-        {"refill": "shared"},
-        {"refill": "pool(4)"},
-        {"refill": "off", "synchronise": 2},
-        {"epoch": 0.5},
-        {"epoch": 2.0, "updates": 4},
-        {"episodes": 2},
-        {"reward": "raw"},
-        {"reward": "penalty"},
-        {"reward": "log"},
-        {"order": 2.0},
-        {"order": 0.5},
-        {"similarity": "overlap"},
-        {"separate": True},
-        {"time": False},
-        {"env": "point(discrete=True)"},
+        {"refill": "scene", "reward": "raw", "order": 2.0},
+        {"refill": "pool(4)", "epoch": 0.5, "reward": "log", "separate": True},
+        {"refill": "off", "synchronise": 2, "episodes": 2},
+        {"epoch": 2.0, "updates": 4, "reward": "penalty", "time": False},
+        {"similarity": "overlap", "env": "point(discrete=True)", "order": 0.5},
     ],
     ids=str,
 )
@@ -104,10 +97,10 @@ def test_refill_off_synchronises_when_due():
     kept = [training]
     for _ in range(3):
         kept.append(epoch(kept[-1])[0])
-    same = [np.array_equal(a.memory.observations[0], b.memory.observations[0]) for a, b in itertools.pairwise(kept)]
+    same = [np.array_equal(a.memory.observations[0], b.memory.observations[0]) for a, b in itertools.pairwise(kept[1:])]
     share = [
         np.mean(np.asarray(a.memory.observations) == np.asarray(b.memory.observations))
-        for a, b in itertools.pairwise(kept)
+        for a, b in itertools.pairwise(kept[1:])
     ]
     assert not any(same)
     assert share[0] > 0.5  # the second epoch kept two of three skills' queues

@@ -109,7 +109,7 @@ class VendiRL:
             memory = self.refill(training.policy, fill_key)
         else:
             assert self.synchronise is not None
-            due = training.epoch % self.synchronise == 0
+            due = (training.epoch > 0) & (training.epoch % self.synchronise == 0)
             memory = jax.lax.cond(due, lambda: self.refill(training.policy, fill_key), lambda: training.memory)
         remaining = jnp.maximum(1 - training.epoch / self.epochs, 0.0)
         goals = jax.random.randint(goal_key, (self.scenes,), 0, self.skills)

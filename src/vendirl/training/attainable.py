@@ -64,7 +64,7 @@ def attainable(
     Example:
         >>> import vendirl as vr
         >>> round(float(vr.attainable("point", "mmd(scale=4)", 4, restarts=4, iterations=200)), 2)
-        3.96
+        4.0
     """
     environment = parse_environment(environment) if isinstance(environment, str) else environment
     similarity = parse(similarity) if isinstance(similarity, str) else similarity
