@@ -10,8 +10,8 @@ import sys
 import numpy as np
 
 import vendirl as vr
-from vendirl.cli import keep_compiled_programs
 from timing import table
+from vendirl.cli import keep_compiled_programs
 from vendirl.training.run import run as train
 from vendirl.training.settings import Settings
 
