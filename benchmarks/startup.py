@@ -1,4 +1,4 @@
-"""Time from the command to the first line of metrics (ten updates), with nothing compiled before and with a warm cache."""
+"""Time from the command to the first line of metrics (ten updates), with an empty compile cache and with a warm one."""
 
 from __future__ import annotations
 
