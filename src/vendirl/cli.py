@@ -17,14 +17,13 @@ from rich.table import Table
 from vendirl.training.settings import Settings
 
 
-@dataclasses.dataclass
-class Train:
+@dataclasses.dataclass(frozen=True)
+class Train(Settings):
     """Learn a set of skills that are diverse in the sense you ask for.
 
     vendirl train --env point --skills 8 --similarity "mmd(scale=4)" --out runs/mmd
     """
 
-    settings: tyro.conf.OmitArgPrefixes[Settings] = dataclasses.field(default_factory=Settings)
     out: Path | None = None
     """Folder for the run: settings, metrics, checkpoints, trajectories, figure, summary. By default below runs/."""
     resume: bool = False
@@ -91,10 +90,10 @@ def keep_compiled_programs() -> None:
 def _train(command: Train) -> None:
     from vendirl.training import run as running
 
-    out = command.out or Path("runs") / _slug(command.settings)
-    settings = command.settings
-    if command.resume and command.settings == Settings():
-        settings = running._read_settings(out)  # `--resume --out folder` needs nothing else
+    settings = Settings(**{field.name: getattr(command, field.name) for field in dataclasses.fields(Settings)})
+    out = command.out or Path("runs") / _slug(settings)
+    if command.resume and settings == Settings():
+        settings = running.read_settings(out)  # `--resume --out folder` needs nothing else
     with progress_bar() as report:
         result = running.run(settings, out, command.resume, report)
     summary = result.summary()

@@ -301,7 +301,7 @@ def run(
 def load(folder: str | Path) -> Run:
     """A saved run, at its newest checkpoint."""
     folder = Path(folder)
-    settings = _read_settings(folder)
+    settings = read_settings(folder)
     return _begin(settings, folder, resume=True)
 
 
@@ -380,7 +380,7 @@ def _claim(folder: Path, settings: Settings, resume: bool) -> None:
             raise FileExistsError(
                 f"{folder} holds another run; choose another --out, or add --resume to go on with that one"
             )
-        theirs = _read_settings(folder)
+        theirs = read_settings(folder)
         if theirs != settings:
             mine, old = settings.to_json(), theirs.to_json()
             changed = ", ".join(f"{key}={old[key]!r} (not {mine[key]!r})" for key in mine if mine[key] != old.get(key))
@@ -395,7 +395,7 @@ def _claim(folder: Path, settings: Settings, resume: bool) -> None:
     checkpoint.write_atomically(path, text + "\n")
 
 
-def _read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> Settings:
     path = folder / "settings.json"
     try:
         return Settings.from_json(json.loads(path.read_text())["settings"])

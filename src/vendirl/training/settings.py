@@ -32,8 +32,9 @@ class Settings:
     """How many seeds to train at once, in one compiled program."""
     scenes: int = 256
     """Parallel copies of the environment."""
-    refill: str = "pool(16)"
-    """How the scenes' memories are refilled: scene (one each), shared (one for all), pool(m), or off."""
+    refill: str = "auto"
+    """How the scenes' memories are refilled: scene (one each), shared (one for all), pool(m), off, or auto: a pool for
+    which refilling takes at most half as many steps as training."""
     synchronise: int = 10
     """With --refill off: all memories are refilled together every so many epochs."""
     episodes: int = 1
@@ -60,7 +61,7 @@ class Settings:
     )
     """The learner."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         for name in ("skills", "seeds", "scenes", "synchronise", "episodes", "updates"):
             _at_least_one(name, getattr(self, name))
         if not self.steps > 0 or self.steps == float("inf"):
@@ -72,6 +73,7 @@ class Settings:
 
     def build(self) -> tuple[Environment, Similarity, VendiRL]:
         """The environment, the similarity and Algorithm 1; anything impossible is refused here, before compiling."""
+        self._check()
         environment = parse_environment(self.env)
         similarity = parse(self.similarity).resolve(environment.feature_names, environment.observation_size)
         T = environment.episode_length
@@ -130,9 +132,11 @@ class Settings:
             return self.scenes
         if self.refill == "shared":
             return 1
+        if self.refill == "auto":
+            return max(m for m in range(1, self.scenes + 1) if self.scenes % m == 0 and (m == 1 or m <= self._most()))
         found = re.fullmatch(r"pool\((\d+)\)", self.refill.replace(" ", ""))
         if not found:
-            raise ValueError(f"refill must be scene, shared, pool(m) or off, but is {self.refill!r}")
+            raise ValueError(f"refill must be auto, scene, shared, pool(m) or off, but is {self.refill!r}")
         m = int(found[1])
         if m < 1 or self.scenes % m:
             raise ValueError(
@@ -140,6 +144,10 @@ class Settings:
                 f"use one of {_divisors(self.scenes)}"
             )
         return m
+
+    def _most(self) -> float:
+        """The largest pool for which refilling takes half as many steps as training."""
+        return self.epoch * self.scenes / (2 * self.skills * self.episodes)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, from which `from_json` makes the same settings."""
