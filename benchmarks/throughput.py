@@ -31,8 +31,9 @@ steps = {SCENES * STEPS * BLOCK}
 ppo = PPO.create(
     env="Pendulum-v1", num_envs={SCENES}, num_steps={STEPS}, num_epochs=4, num_minibatches=8, total_timesteps=steps,
     eval_freq=steps, skip_initial_evaluation=True, learning_rate=1e-3,
-    agent_kwargs=dict(hidden_layer_sizes=(64, 64), activation="tanh"), eval_callback=lambda *_: (),
+    agent_kwargs=dict(hidden_layer_sizes=(64, 64), activation="tanh"),
 )
+ppo = ppo.replace(eval_callback=lambda *_: ())  # training only
 train = jax.jit(lambda key: PPO.train(ppo, key)[0])
 jax.block_until_ready(train(jax.random.key(0)))
 print("ready", flush=True)
