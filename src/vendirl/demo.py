@@ -15,9 +15,9 @@ from vendirl.training.settings import Settings
 
 # Directions are taken about the centre of the square, where every episode starts.
 SENSES = {
-    "direction": Settings(similarity="cosine(center=0.5)", skills=8),
-    "distance": Settings(similarity="mmd(scale=4)", skills=8),
-    "extent": Settings(similarity="covariance(scale=200)", skills=8),
+    "direction": Settings(similarity="cosine(center=0.5)", skills=8, steps=1.3e6),
+    "distance": Settings(similarity="mmd(scale=4)", skills=8, steps=1.3e6),
+    "extent": Settings(similarity="covariance(scale=200)", skills=8, steps=3.2e6),
     "direction and extent": Settings(similarity="0.5*cosine(center=0.5) + 0.5*covariance(scale=200)", skills=16),
 }
 
@@ -26,8 +26,9 @@ def demo(out: Path, steps: float | None = None) -> None:
     """Learn the four skill sets, print their scores against what is attainable, and draw them side by side."""
     console = Console()
     table = Table(title="Skills learned in the paper's plane", title_justify="left")
-    for column in ("diverse in", "similarity", "skills", "Vendi Score", "attainable", "fraction", "seconds"):
-        table.add_column(column, justify="left" if column in ("diverse in", "similarity") else "right", no_wrap=True)
+    table.add_column("diverse in", overflow="fold")
+    for column in ("skills", "score", "attainable", "fraction", "seconds"):
+        table.add_column(column, justify="right", no_wrap=True)
     figure, axes = figures.new(len(SENSES))
     for axis, (sense, settings) in zip(axes[0], SENSES.items(), strict=True):
         settings = settings if steps is None else dataclasses.replace(settings, steps=steps)
@@ -39,8 +40,7 @@ def demo(out: Path, steps: float | None = None) -> None:
         score, ceiling = summary["vendi_score"], summary["attainable"]
         axis.set_title(f"{sense}\nVendi Score {score:.2f} of {ceiling:.2f}", fontsize=10)
         table.add_row(
-            sense,
-            settings.similarity,
+            f"{sense}\n[dim]{settings.similarity}[/]",
             str(settings.skills),
             f"{summary['vendi_score']:.3f}",
             f"{summary['attainable']:.3f}",
