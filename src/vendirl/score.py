@@ -23,6 +23,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 from jaxtyping import ArrayLike, Float
 
 from vendirl.spectrum import eigenvalues
@@ -180,7 +181,8 @@ def _hill_numbers_of(lam: np.ndarray, orders: list[float], psd: PSD, tolerance: 
             f"K is not positive semidefinite: K/n has an eigenvalue {lam.min():.3g}, and psd='error'. "
             "Use psd='clip' or psd='nearest', or a similarity that is positive semidefinite"
         )
-    lam, _ = _treated(lam, lam)
+    if lam.min() < 0:
+        lam, _ = _treated(lam, lam)
     if len(orders) == 1:
         return _hill(lam, orders[0], tolerance, np)[..., None]
     return np.stack([_hill(lam, q, tolerance, np) for q in orders], -1)
@@ -272,7 +274,11 @@ def _hill_of_matrix_jvp(orders, tolerance, primals, tangents):
 
 def _spectrum(A):
     """(..., n) ascending eigenvalues."""
-    return np.linalg.eigvalsh(A) if _namespace(A) is np else eigenvalues(A)
+    if _namespace(A) is jnp:
+        return eigenvalues(A)
+    if A.ndim == 2 and A.shape[-1] >= 256:  # SciPy brings a LAPACK of its own, the faster one for large matrices
+        return scipy.linalg.eigvalsh(A, check_finite=False)
+    return np.linalg.eigvalsh(A)
 
 
 def _nearest_correlation(K, iterations: int = 500):
@@ -366,16 +372,17 @@ def _eps(dtype) -> float:
 
 def _check_kernel(K: np.ndarray) -> None:
     """Refuse what is not a matrix of similarities; float32 rounding is forgiven."""
-    # Two products with one vector without zeros find, far cheaper than a look at each entry, that nothing is amiss.
-    probe = 1 + 0.5 * np.sin(np.arange(K.shape[-1]) ** 2.0)
     with np.errstate(all="ignore"):
-        sound = np.abs(K @ probe - probe @ K).max() <= 1e-6  # False for NaN
+        if K.shape[-1] < 256:
+            sound = np.abs(K - np.swapaxes(K, -1, -2)).max() <= 1e-6  # False for NaN
+        else:  # products with a vector without zeros find, far cheaper than each entry, that nothing is amiss
+            probe = 1 + 0.5 * np.sin(np.arange(K.shape[-1]) ** 2.0)
+            sound = np.abs(K @ probe - probe @ K).max() <= 1e-6
     if not sound:
         _refuse_non_finite(K, "K")
     diagonal = np.diagonal(K, axis1=-2, axis2=-1)
-    wrong = np.abs(diagonal - 1) > 1e-3
-    if wrong.any():
-        place = np.argwhere(wrong)[0]
+    if np.abs(diagonal - 1).max() > 1e-3:
+        place = np.argwhere(np.abs(diagonal - 1) > 1e-3)[0]
         value = diagonal[tuple(place)]
         raise ValueError(
             f"K: item {_place(place)} has similarity {value:.6g} to itself, but k(a, a) must be 1"
@@ -418,7 +425,9 @@ def _orders(q: Order) -> list[float]:
 
 
 def _is_list(q: Order) -> bool:
-    return np.ndim(q) > 0 if not isinstance(q, jax.core.Tracer) else False
+    if isinstance(q, int | float | jax.core.Tracer):
+        return False
+    return np.ndim(q) > 0
 
 
 def _array(x, name: str):
