@@ -1,6 +1,6 @@
 """The fraction of the attainable score that skills reach in the paper's plane: eight similarities, five seeds.
 
-python benchmarks/training.py [--write]      about half an hour on two cores; --write puts the table into the README
+python benchmarks/training.py      about half an hour on two cores
 """
 
 from __future__ import annotations

@@ -28,11 +28,6 @@ def started(settings, seed=0):
     return algorithm, eqx.filter_jit(start)(jax.random.key(seed))
 
 
-def after_one_epoch(settings):
-    algorithm, training = started(settings)
-    return eqx.filter_jit(algorithm.epoch)(training)
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -105,12 +100,6 @@ def test_refill_off_synchronises_when_due():
     assert not any(same)
     assert share[0] > 0.5  # the second epoch kept two of three skills' queues
     assert share[1] < 0.2  # the third began with a refill
-
-
-def test_goals_are_uniform():
-    _algorithm, training = started(dataclasses.replace(SMALL, scenes=4096))
-    goals = jax.random.randint(jax.random.split(training.key, 4)[2], (4096,), 0, 3)
-    assert np.abs(np.bincount(np.asarray(goals)) / 4096 - 1 / 3).max() < 0.03
 
 
 def test_early_termination_keeps_the_queue_full():
