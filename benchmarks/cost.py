@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from timing import seconds, table
-from vendirl.training.run import _begin
+from vendirl.training.run import begin
 from vendirl.training.settings import Settings
 
 GOALS = {8: 0.10, 64: 0.25, 256: None}
@@ -16,22 +16,24 @@ GOALS = {8: 0.10, 64: 0.25, 256: None}
 def run() -> str:
     rows = []
     for n, goal in GOALS.items():
-        this = _begin(Settings(similarity="mmd(scale=4)", skills=n), None, False)
-        algorithm, static = this.algorithm, eqx.filter(this.training, eqx.is_array, inverse=True)
+        this = begin(Settings(similarity="mmd(scale=4)", skills=n))
+        loop, static = this.loop, eqx.filter(this.training, eqx.is_array, inverse=True)
         arrays = eqx.filter(this.training, eqx.is_array)
-        goals = jnp.arange(algorithm.scenes) % n
-        memory = jax.jit(lambda a, f=algorithm, s=static: f.refill(eqx.combine(a, s).policy, jax.random.key(0)))(arrays)
+        goals = jnp.arange(loop.scenes) % n
+        memory = jax.jit(lambda a, f=loop.method, s=static: f.refill(eqx.combine(a, s).policy, jax.random.key(0)))(
+            arrays
+        )
 
-        def epoch(arrays, algorithm=algorithm, static=static):
-            training, metrics = algorithm.epoch(eqx.combine(arrays, static))
+        def epoch(arrays, loop=loop, static=static):
+            training, metrics = loop.epoch(eqx.combine(arrays, static))
             return eqx.filter(training, eqx.is_array), metrics
 
-        def reward(memory, observations, algorithm=algorithm, goals=goals):
-            followings = algorithm._dealt(algorithm._follow, memory, (goals, jnp.zeros_like(goals)))
-            observe = lambda m, s: algorithm._observe(m, s, False)[1:]  # noqa: E731
-            return algorithm._dealt(observe, memory, (followings, observations))
+        def reward(memory, observations, method=loop.method, goals=goals):
+            followings = method._dealt(method._follow, memory, (goals, jnp.zeros_like(goals)))
+            observe = lambda m, s: method._observe(m, s)[1:]  # noqa: E731
+            return method._dealt(observe, memory, (followings, observations))
 
-        observations = jax.random.uniform(jax.random.key(1), (algorithm.scenes, algorithm.chunk, 2))
+        observations = jax.random.uniform(jax.random.key(1), (loop.scenes, loop.chunk, 2))
         epoch, reward = jax.jit(epoch), jax.jit(reward)
         whole, part = seconds(
             lambda e=epoch, a=arrays: e(a), lambda r=reward, m=memory, o=observations: r(m, o), repeat=10

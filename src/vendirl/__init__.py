@@ -4,14 +4,17 @@ from typing import TYPE_CHECKING
 
 from vendirl import similarity
 from vendirl.border import Border
-from vendirl.evaluation import effective_number
+from vendirl.data import Trajectories, read
+from vendirl.evaluation import Comparison, Diversity, Evaluation, Measure, compare, effective_number, evaluate
 from vendirl.memory import FadingMemory, Queue, SkillMemory
 from vendirl.reward import Following, borders, relabel
 from vendirl.score import Vendi, vendi, vendi_score, vendi_score_features
 from vendirl.similarity import Similarity, kernel_matrix
 
 if TYPE_CHECKING:
-    from vendirl import environments
+    from vendirl import environments, methods
+    from vendirl.evaluation.large import LargeScore, vendi_score_of_items
+    from vendirl.report import write_report
     from vendirl.training.attainable import Attainable, attainable
     from vendirl.training.run import Run, load, train
     from vendirl.training.settings import Settings
@@ -20,6 +23,9 @@ __version__ = "0.1.0"
 
 # Measuring and rewarding need no environment, network or trainer; these are imported when first asked for.
 _LATER = {
+    "LargeScore": "vendirl.evaluation.large",
+    "vendi_score_of_items": "vendirl.evaluation.large",
+    "write_report": "vendirl.report",
     "Attainable": "vendirl.training.attainable",
     "attainable": "vendirl.training.attainable",
     "Run": "vendirl.training.run",
@@ -31,34 +37,46 @@ _LATER = {
 __all__ = [
     "Attainable",
     "Border",
+    "Comparison",
+    "Diversity",
+    "Evaluation",
     "FadingMemory",
     "Following",
+    "LargeScore",
+    "Measure",
     "Queue",
     "Run",
     "Settings",
     "Similarity",
     "SkillMemory",
+    "Trajectories",
     "Vendi",
     "attainable",
     "borders",
+    "compare",
     "effective_number",
     "environments",
+    "evaluate",
     "kernel_matrix",
     "load",
+    "methods",
+    "read",
     "relabel",
     "similarity",
     "train",
     "vendi",
     "vendi_score",
     "vendi_score_features",
+    "vendi_score_of_items",
+    "write_report",
 ]
 
 
 def __getattr__(name: str):
     import importlib
 
-    if name == "environments":
-        return importlib.import_module("vendirl.environments")
+    if name in ("environments", "methods"):
+        return importlib.import_module(f"vendirl.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'vendirl' has no attribute {name!r}")
     return getattr(importlib.import_module(_LATER[name]), name)

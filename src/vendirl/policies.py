@@ -4,80 +4,19 @@ A `SkillPolicy` holds all skills; `policy.skill(g)` is one of them, an ordinary 
 unbatched, but for `evaluate_scenes`, which learners call.
 """
 
-import itertools
 from collections.abc import Sequence
 from typing import Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl.environments.spaces import Box, Discrete
+from vendirl.networks import Network
 from vendirl.normalisation import RunningStatistics
 
 Action = Float[Array, " A"] | Int[Array, ""]
-
-
-class _Layer(eqx.Module):
-    """x -> W x + b; at first W is orthogonal times `gain`, and b is 0."""
-
-    weight: Float[Array, "outputs inputs"]
-    bias: Float[Array, " outputs"]
-
-    def __init__(self, normals: Float[Array, "outputs inputs"], gain: float):
-        outputs, inputs = normals.shape
-        Q, R = jnp.linalg.qr(normals if outputs >= inputs else normals.T)
-        Q = Q * jnp.sign(jnp.diagonal(R))  # makes the orthogonal matrix uniformly distributed
-        self.weight = gain * (Q if outputs >= inputs else Q.T)
-        self.bias = jnp.zeros(outputs)
-
-    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
-        return self.weight @ x + self.bias
-
-
-class _Network(eqx.Module):
-    """A tanh network."""
-
-    layers: tuple[_Layer, ...]
-
-    def __init__(self, sizes: Sequence[int], output_gain: float, normals: Float[Array, " weights"]):
-        """`normals`: as many standard normal numbers as there are weights. They are drawn at once for all layers, since
-        compiling the drawing takes longer than compiling everything else here."""
-        shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
-        gains = [2**0.5] * (len(sizes) - 2) + [output_gain]
-        ends = np.cumsum([outputs * inputs for outputs, inputs in shapes])[:-1]
-        parts = jnp.split(normals, ends)
-        self.layers = tuple(
-            _Layer(part.reshape(shape), gain) for part, shape, gain in zip(parts, shapes, gains, strict=True)
-        )
-
-    @staticmethod
-    def size(sizes: Sequence[int]) -> int:
-        """The number of weights of a network with layers of these widths."""
-        return sum(inputs * outputs for inputs, outputs in itertools.pairwise(sizes))
-
-    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
-        for layer in self.layers[:-1]:
-            x = jnp.tanh(layer(x))
-        return self.layers[-1](x)
-
-    def skill_bias(self, skill: Int[Array, ""], skills: int) -> Float[Array, " hidden"]:
-        """What the one-hot input of a skill amounts to. In W [x, e_g] + b = W_x x + (W_g + b) it picks a column of the
-        first weights and adds it to the bias."""
-        first = self.layers[0]
-        # As a product, because the derivative of a product is a product; that of an index is a scattered sum.
-        return first.bias + first.weight[:, -skills:] @ jax.nn.one_hot(skill, skills)
-
-    def given(self, skill_bias: Float[Array, " hidden"], skills: int) -> Self:
-        """This network of [x, one-hot skill] as a network of x alone."""
-        first = self.layers[0]
-        return eqx.tree_at(
-            lambda network: network.layers[0],
-            self,
-            eqx.tree_at(lambda layer: (layer.weight, layer.bias), first, (first.weight[:, :-skills], skill_bias)),
-        )
 
 
 def noise(actions: Discrete | Box, key: PRNGKeyArray, shape: tuple[int, ...] = ()) -> Float[Array, "*shape A"]:
@@ -92,15 +31,18 @@ class Skill(eqx.Module):
 
     Continuous actions are normal with a standard deviation that does not depend on the state,
     a ~ N(centre + half_width * actor(x), (half_width * exp(log_std))²), and are *not* clipped here: the environment
-    clips, and log π is that of the unclipped action. Discrete actions are categorical with logits actor(x).
+    clips, and log π is that of the unclipped action. Where `squashed`, the actor gives μ and log σ for each state, and
+    a = centre + half_width * tanh(u), u ~ N(μ, σ²), with log π in half widths. Discrete actions are categorical with
+    logits actor(x).
     """
 
-    actor: _Network
-    critic: _Network
+    actor: Network
+    critic: Network
     log_std: Float[Array, " A"] | None
     statistics: RunningStatistics
     actions: Discrete | Box = eqx.field(static=True)
     timed: bool = eqx.field(static=True)
+    squashed: bool = eqx.field(static=True, default=False)
 
     def action_and_value(
         self, observation: Float[Array, " D"], time: Float[Array, ""], key: PRNGKeyArray
@@ -117,6 +59,13 @@ class Skill(eqx.Module):
         if isinstance(self.actions, Discrete):
             action = jnp.argmax(output + noise)
             return action, jax.nn.log_softmax(output)[action], value
+        if self.squashed:
+            μ, log_σ = self._squashed(output)
+            u = μ + jnp.exp(log_σ) * noise
+            # log(1 - tanh² u) = 2 (log 2 - u - softplus(-2u)), which does not round to log 0
+            slope = 2 * (jnp.log(2.0) - u - jax.nn.softplus(-2 * u))
+            log_prob = -jnp.sum(0.5 * noise**2 + log_σ + 0.5 * jnp.log(2 * jnp.pi) + slope)
+            return self._to_box(jnp.tanh(u)), log_prob, value
         action = self._to_box(output + jnp.exp(self.log_std) * noise)
         return action, self._normal_log_density(noise), value
 
@@ -142,7 +91,14 @@ class Skill(eqx.Module):
     def mode(self, observation: Float[Array, " D"], time: Float[Array, ""]) -> Action:
         """The likeliest action."""
         output = self.actor(self._inputs(observation, time))
-        return jnp.argmax(output) if isinstance(self.actions, Discrete) else self._to_box(output)
+        if isinstance(self.actions, Discrete):
+            return jnp.argmax(output)
+        return self._to_box(jnp.tanh(self._squashed(output)[0]) if self.squashed else output)
+
+    def _squashed(self, output: Float[Array, " 2A"]) -> tuple[Float[Array, " A"], Float[Array, " A"]]:
+        """μ and log σ, the latter bounded."""
+        μ, raw = jnp.split(output, 2)
+        return μ, -5 + 3.5 * (jnp.tanh(raw) + 1)
 
     def _inputs(self, observation: Float[Array, " D"], time: Float[Array, ""]) -> Float[Array, " inputs"]:
         x = self.statistics.normalise(observation)
@@ -160,9 +116,10 @@ class Skill(eqx.Module):
 
 
 class SkillPolicy(eqx.Module):
-    """Skills 0, ..., n - 1 of one kind.
+    """Skills of one kind: 0, ..., n - 1, or vectors of n numbers.
 
-    The skill is a one-hot input of one network that all share or, with `separate`, the index of a network of its own.
+    The skill is an input of one network that all share, one-hot if it is a number; or, with `separate`, a number that
+    is the index of a network of its own.
     Observations are normalised by `statistics`, which training replaces between updates (`with_statistics`); time, the
     fraction of the episode that has passed, is an input where `time` is set.
 
@@ -171,14 +128,15 @@ class SkillPolicy(eqx.Module):
     (2,)
     """
 
-    actor: _Network
-    critic: _Network
+    actor: Network
+    critic: Network
     log_std: Float[Array, " *skills A"] | None
     statistics: RunningStatistics
     actions: Discrete | Box = eqx.field(static=True)
     skills: int = eqx.field(static=True)
     separate: bool = eqx.field(static=True)
     time: bool = eqx.field(static=True)
+    squashed: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -191,17 +149,19 @@ class SkillPolicy(eqx.Module):
         separate: bool = False,
         time: bool = False,
         log_std: float = -0.5,
+        squashed: bool = False,
     ):
         """
         Args:
             observation_size: D, the length of an observation.
             actions: what the environment accepts.
-            skills: n, how many skills there are.
+            skills: n, how many skills there are, or how many numbers a skill is.
             key: draws the first weights.
             hidden: widths of the hidden layers of the actor, and of the critic.
             separate: a network for each skill rather than one for all.
             time: let actor and critic see how much of the episode has passed.
             log_std: of continuous actions at first, in units of half the width of the action box.
+            squashed: continuous actions are squashed into the box by tanh, with a deviation for each state (for SAC).
         """
         if skills < 1:
             raise ValueError(f"skills={skills} must be at least 1.")
@@ -209,37 +169,39 @@ class SkillPolicy(eqx.Module):
             raise ValueError(
                 f"hidden={tuple(hidden)} must name at least one layer, each at least 1 wide, e.g. (64, 64)."
             )
-        outputs = actions.n if isinstance(actions, Discrete) else actions.size
+        squashed = squashed and not isinstance(actions, Discrete)
+        outputs = actions.n if isinstance(actions, Discrete) else actions.size * (2 if squashed else 1)
         inputs = observation_size + time + (0 if separate else skills)
         std_shape = (skills, outputs) if separate else (outputs,)
 
         # A small last layer lets every policy begin near the centre of its actions, whatever the state.
         actor_sizes, critic_sizes = (inputs, *hidden, outputs), (inputs, *hidden, 1)
-        count = _Network.size(actor_sizes)
+        count = Network.size(actor_sizes)
 
         def networks(normals):
-            return _Network(actor_sizes, 0.01, normals[:count]), _Network(critic_sizes, 1.0, normals[count:])
+            return Network(actor_sizes, 0.01, normals[:count]), Network(critic_sizes, 1.0, normals[count:])
 
         copies = (skills,) if separate else ()
-        normals = jax.random.normal(key, (*copies, count + _Network.size(critic_sizes)))
+        normals = jax.random.normal(key, (*copies, count + Network.size(critic_sizes)))
         self.actor, self.critic = (jax.vmap(networks) if separate else networks)(normals)
-        self.log_std = None if isinstance(actions, Discrete) else jnp.full(std_shape, log_std)
+        self.log_std = None if isinstance(actions, Discrete) or squashed else jnp.full(std_shape, log_std)
         self.statistics = RunningStatistics.empty(observation_size)
         self.actions = actions
         self.skills = skills
         self.separate = separate
         self.time = time
+        self.squashed = squashed
 
-    def skill(self, skill: Int[Array, ""] | int) -> Skill:
+    def skill(self, skill: Int[Array, ""] | Float[Array, " n"] | int) -> Skill:
         """Skill g by itself."""
         if not self.separate:
             return self._shared_skill(self._skill_biases(skill))
         actor, critic, log_std = jax.tree.map(lambda p: p[skill], (self.actor, self.critic, self.log_std))
-        return Skill(actor, critic, log_std, self.statistics, self.actions, self.time)
+        return Skill(actor, critic, log_std, self.statistics, self.actions, self.time, self.squashed)
 
     def evaluate_scenes(
         self,
-        skills: Int[Array, " scenes"],
+        skills: Int[Array, " scenes"] | Float[Array, "scenes n"],
         observations: Float[Array, "scenes steps D"],
         times: Float[Array, "scenes steps"],
         actions: Float[Array, "scenes steps A"] | Int[Array, "scenes steps"],
@@ -265,7 +227,7 @@ class SkillPolicy(eqx.Module):
 
     def _shared_skill(self, biases: tuple[Float[Array, " hidden"], Float[Array, " hidden"]]) -> Skill:
         actor, critic = self.actor.given(biases[0], self.skills), self.critic.given(biases[1], self.skills)
-        return Skill(actor, critic, self.log_std, self.statistics, self.actions, self.time)
+        return Skill(actor, critic, self.log_std, self.statistics, self.actions, self.time, self.squashed)
 
     def with_statistics(self, statistics: RunningStatistics) -> Self:
         """The same weights behind other observation statistics."""

@@ -34,8 +34,8 @@ class Transition(eqx.Module):
     truncated: Bool[Array, "*steps"]
     reward: Float[Array, "*steps"]
     """The environment's own."""
-    skill: Int[Array, ""]
-    """One for the whole stretch, so it has no axis of steps."""
+    skill: Int[Array, ""] | Float[Array, " d"]
+    """A number or a vector; one for the whole stretch, so it has no axis of steps."""
 
 
 def rollout(
@@ -99,7 +99,7 @@ def rollout(
 def trajectories(
     environment: Environment,
     policy: SkillPolicy,
-    skills: Int[Array, " n"],
+    skills: Int[Array, " n"] | Float[Array, "n d"],
     key: PRNGKeyArray,
     deterministic: bool = False,
     episodes: int | None = None,

@@ -260,7 +260,7 @@ def test_parse(text, k):
         ("mmd.on()", r".on\(\) needs at least one feature"),
         ("mmd.on(x=1)", r".on\(\) takes features, such as"),
         ("mmd.on(0.5)", r".on\(\) takes indices, a slice, names"),
-        ("mmd.of(1)", r"similarities have .on\(features\), but not .of\(\)"),
+        ("mmd.of(1)", r"a similarity has .on\(features\), but not .of\(\)"),
         ("", r"cannot read the similarity ''"),
         ("mmd +", r"cannot read the similarity 'mmd \+': invalid syntax"),
         ("mmd angle", r"cannot read the similarity 'mmd angle': invalid syntax"),

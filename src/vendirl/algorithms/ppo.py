@@ -63,7 +63,7 @@ class PPO:
     anneal: int | None = None
     """Number of updates over which the learning rate falls linearly to zero; None keeps it constant."""
 
-    def init(self, policy: SkillPolicy) -> optax.OptState:
+    def init(self, policy: SkillPolicy, *_) -> optax.OptState:
         """The state of the optimiser before the first update."""
         return self._optimiser.init(_flatten(policy)[0])
 

@@ -1,5 +1,27 @@
 """Measuring sets of skills."""
 
+from vendirl.evaluation.comparison import (
+    Comparison,
+    compare,
+    correlations,
+    interquartile_mean,
+    probability_of_improvement,
+)
 from vendirl.evaluation.effective_number import effective_number
+from vendirl.evaluation.evaluate import Diversity, Evaluation, evaluate
+from vendirl.evaluation.measure import Measure
+from vendirl.evaluation.measures import measures
 
-__all__ = ["effective_number"]
+__all__ = [
+    "Comparison",
+    "Diversity",
+    "Evaluation",
+    "Measure",
+    "compare",
+    "correlations",
+    "effective_number",
+    "evaluate",
+    "interquartile_mean",
+    "measures",
+    "probability_of_improvement",
+]

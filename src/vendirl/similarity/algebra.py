@@ -69,6 +69,10 @@ class Similarity(eqx.Module):
         """The running moments of a skill, for similarities that stream."""
         raise TypeError(f"{self} needs whole trajectories: it has no running moments; use a queue for the skill memory")
 
+    def of_moments(self, moments: PyTree) -> PyTree:
+        """The summary of a skill with these moments, for similarities that stream."""
+        raise TypeError(f"{self} needs whole trajectories: moments are not enough")
+
     def fading(self, moments: PyTree, observations: Float[Array, "c D"]) -> tuple[PyTree, PyTree]:
         """Running moments after c observations that each displace the average one, and the c summaries."""
         raise TypeError(f"{self} needs whole trajectories: it has no running moments; use a queue for the skill memory")
@@ -100,6 +104,16 @@ class Similarity(eqx.Module):
             K = jax.lax.map(lambda summary: row(summary, summaries), summaries)
         n = K.shape[0]
         return jnp.where(jnp.eye(n, dtype=bool), 1, (K + K.T) / 2)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether `host_matrix` does better than compiled code, be it for a part of the similarity only."""
+        return False
+
+    def host_matrix(self, skills: Observations) -> Float[np.ndarray, "n n"]:
+        """K of skills in NumPy, in float64."""
+        with jax.enable_x64(True):
+            return np.asarray(compiled_matrix(self, skills))
 
     def ceiling(self, n: int, features: int) -> float:
         """No set of n skills scores more: the number of skills, or the rank of the kernel if that is smaller."""
@@ -227,6 +241,17 @@ class Sum(Similarity):
     def least_observations(self) -> int:
         return max(term.least_observations for term in self.terms)
 
+    @property
+    def on_host(self) -> bool:
+        return any(term.on_host for term in self.terms)
+
+    def host_matrix(self, skills):
+        if not self.on_host:  # all terms in one piece of compiled code
+            return super().host_matrix(skills)
+        weights = [float(w) for w in self.weights]
+        parts = [w * term.host_matrix(skills) for w, term in zip(weights, self.terms, strict=True)]
+        return np.sum(parts, axis=0) / sum(weights)
+
     def summary(self, skill):
         return tuple(term.summary(skill) for term in self.terms)
 
@@ -239,6 +264,9 @@ class Sum(Similarity):
 
     def moments(self, skill):
         return tuple(term.moments(skill) for term in self.terms)
+
+    def of_moments(self, moments):
+        return tuple(term.of_moments(m) for term, m in zip(self.terms, moments, strict=True))
 
     def fading(self, moments, observations):
         pairs = [term.fading(m, observations) for term, m in zip(self.terms, moments, strict=True)]
@@ -277,6 +305,15 @@ class Product(Similarity):
     def least_observations(self) -> int:
         return max(factor.least_observations for factor in self.factors)
 
+    @property
+    def on_host(self) -> bool:
+        return any(factor.on_host for factor in self.factors)
+
+    def host_matrix(self, skills):
+        if not self.on_host:
+            return super().host_matrix(skills)
+        return np.prod([factor.host_matrix(skills) for factor in self.factors], axis=0)
+
     def summary(self, skill):
         return tuple(factor.summary(skill) for factor in self.factors)
 
@@ -291,6 +328,9 @@ class Product(Similarity):
 
     def moments(self, skill):
         return tuple(factor.moments(skill) for factor in self.factors)
+
+    def of_moments(self, moments):
+        return tuple(factor.of_moments(m) for factor, m in zip(self.factors, moments, strict=True))
 
     def fading(self, moments, observations):
         pairs = [factor.fading(m, observations) for factor, m in zip(self.factors, moments, strict=True)]
@@ -346,6 +386,16 @@ class On(Similarity):
     def least_observations(self) -> int:
         return self.inner.least_observations
 
+    @property
+    def on_host(self) -> bool:
+        return self.inner.on_host
+
+    def host_matrix(self, skills):
+        if not self.on_host:
+            return super().host_matrix(skills)
+        with jax.enable_x64(True):
+            return self.inner.host_matrix(Observations(np.asarray(self.select(skills.points)), skills.lengths))
+
     def _selected(self, skill: Observations) -> Observations:
         return Observations(self.select(skill.points), skill.lengths)
 
@@ -360,6 +410,9 @@ class On(Similarity):
 
     def moments(self, skill):
         return self.inner.moments(self._selected(skill))
+
+    def of_moments(self, moments):
+        return self.inner.of_moments(moments)
 
     def fading(self, moments, observations):
         return self.inner.fading(moments, self.select(observations))
@@ -385,6 +438,12 @@ class On(Similarity):
         else:
             chosen = f"[{', '.join(_text(feature) for feature in self.features)}]"
         return f"{_bracketed(self.inner, Sum, Product)}.on({chosen})"
+
+
+@jax.jit
+def compiled_matrix(similarity: Similarity, skills: Observations) -> Float[Array, "n n"]:
+    """K of skills with a leading axis, (n, N, T, D)."""
+    return similarity.matrix(jax.vmap(similarity.summary)(skills))
 
 
 # ---- small print ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from vendirl.similarity.algebra import Similarity
+from vendirl.similarity.algebra import Similarity, compiled_matrix
 from vendirl.similarity.observations import Observations, as_observations
 
 
@@ -43,14 +43,8 @@ def kernel_matrix(similarity: Similarity, trajectories: Any, names: Sequence[str
     similarity = similarity.resolve(names, D)
     check_sizes(similarity, skills)
     if isinstance(skills.points, jax.Array):
-        return _kernel_matrix(similarity, skills)
-    with jax.enable_x64(True):
-        return np.asarray(_kernel_matrix(similarity, skills))
-
-
-@jax.jit
-def _kernel_matrix(similarity: Similarity, skills: Observations):
-    return similarity.matrix(jax.vmap(similarity.summary)(skills))
+        return compiled_matrix(similarity, skills)
+    return similarity.host_matrix(skills)
 
 
 def check_sizes(similarity: Similarity, skills: Observations) -> None:

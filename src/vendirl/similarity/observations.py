@@ -95,6 +95,18 @@ class Moments(eqx.Module):
             None if self.second is None else self.second + second,
         )
 
+    def about(self, reference: Float[Array, " D"]) -> Moments:
+        """The same moments about another reference point r', with Δ = r - r'.
+
+        Σ (x - r') = Σ (x - r) + M Δ,   Σ (x - r')(x - r')' = Σ (x - r)(x - r)' + t Δ' + Δ t' + M Δ Δ',   t = Σ (x - r)
+        """
+        Δ, t = self.reference - reference, self.total
+        second = self.second
+        if second is not None:
+            cross = t[:, None] * Δ[None, :]
+            second = second + cross + cross.T + self.count * Δ[:, None] * Δ[None, :]
+        return Moments(self.count, reference, t + self.count * Δ, second)
+
     @property
     def mean(self) -> Float[Array, " D"]:
         """μ = r + Σ (x - r) / M."""

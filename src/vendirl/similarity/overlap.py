@@ -6,9 +6,11 @@ from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from vendirl.similarity.algebra import TrajectorySimilarity, positive, whole
+from vendirl.similarity.manifolds import overlap_kernel, precision_matrix
 from vendirl.similarity.observations import Observations
 
 
@@ -56,6 +58,19 @@ class overlap(TrajectorySimilarity):  # noqa: N801
     @property
     def least_observations(self) -> int:
         return self.neighbours + 1
+
+    @property
+    def on_host(self) -> bool:
+        return True  # blocks far apart need no comparison, which compiled code of fixed shapes cannot make use of
+
+    def host_matrix(self, skills: Observations):
+        points = np.asarray(skills.points)
+        if skills.lengths is None:
+            pooled = list(points.reshape(len(points), -1, points.shape[-1]))
+        else:
+            real = np.arange(points.shape[2]) < np.asarray(skills.lengths)[..., None]
+            pooled = [x[kept] for x, kept in zip(points, real, strict=True)]
+        return overlap_kernel(precision_matrix(pooled, self.neighbours), self.measure, float(self.scale))
 
     def summary(self, skill: Observations):
         """The pooled observations, which of them are real, and the squared radii of their balls (-1: no ball)."""

@@ -29,13 +29,14 @@ from matplotlib.figure import Figure
 
 from vendirl import __version__, figures
 from vendirl.environments import Environment
+from vendirl.methods import VendiRL, terms
 from vendirl.policies import SkillPolicy
 from vendirl.rollout import trajectories
 from vendirl.score import Vendi, vendi, vendi_score
 from vendirl.similarity import Observations, Similarity, Sum, kernel_matrix
 from vendirl.training import checkpoint
-from vendirl.training.algorithm import Training, VendiRL
 from vendirl.training.attainable import Attainable, attainable
+from vendirl.training.loop import Loop, Training
 from vendirl.training.settings import BLOCK, Settings
 
 Progress = Callable[["Run", dict[str, Any]], None]
@@ -67,7 +68,7 @@ class Run:
     settings: Settings
     environment: Environment
     similarity: Similarity
-    algorithm: VendiRL
+    loop: Loop
     training: Training
     history: list[dict[str, Any]]
     found_ceiling: Attainable | None
@@ -116,6 +117,7 @@ class Run:
         chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
         if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
+        chosen = self.loop.space.fixed(self.settings.skills)[chosen]
         key = jax.random.key(draw)
         return np.asarray(
             _trajectories(self.environment, self.skills_of(seed), chosen, key, deterministic, episodes=episodes)
@@ -161,7 +163,7 @@ class Run:
     @property
     def env_steps(self) -> int:
         """Environment steps learned from, over all scenes, for each seed; refills are not counted."""
-        return self.done * self.settings.scenes * self.algorithm.chunk * self.algorithm.chunks
+        return self.done * self.settings.scenes * self.loop.chunk * self.loop.chunks
 
     def summary(self) -> dict[str, Any]:
         """The result in numbers."""
@@ -173,26 +175,28 @@ class Run:
             "attainable_method": self.ceiling.method,
             "fraction_of_attainable": float(np.median(scores)) / self.ceiling.score,
             "env_steps": self.env_steps,
-            "refill_steps": self._refills()
-            * self.settings.skills
-            * self.settings.episodes
-            * self.algorithm.memories
-            * self.environment.episode_length,
+            "refill_steps": self._refill_steps(),
             "wall_seconds": self.wall_seconds,
             "steps_per_second": self.env_steps * self.settings.seeds / trained,
             "compile_seconds": self.compile_seconds,
             "seed": self.settings.seed,
             "seeds": {str(self.settings.seed + i): float(score) for i, score in enumerate(scores)},
             "similarity": str(self.similarity),
+            "method": self.settings.method,
             "env": self.settings.env,
             "skills": self.settings.skills,
             "contributions": self.score(int(np.argmax(scores))).contributions.tolist(),
             "versions": versions(),
         }
 
-    def _refills(self) -> int:
-        every = self.algorithm.synchronise
-        return self.done if every is None else -(-self.done // every)
+    def _refill_steps(self) -> int:
+        """Environment steps that went into refilling memories."""
+        total = 0
+        for _, method in terms(self.loop.method):
+            if isinstance(method, VendiRL):
+                refills = self.done if method.synchronise is None else -(-self.done // method.synchronise)
+                total += refills * method.memories * method.episodes * self.settings.skills
+        return total * self.environment.episode_length
 
     def fingerprint(self) -> str:
         """What two states of training must share for one to continue the other."""
@@ -264,7 +268,7 @@ def run(
     settings: Settings, out: str | Path | None = None, resume: bool = False, progress: Progress | None = None
 ) -> Run:
     """Train as the settings say; see `train`."""
-    this = _begin(settings, None if out is None else Path(out), resume)
+    this = begin(settings, None if out is None else Path(out), resume)
     static = eqx.filter(this.training, eqx.is_array, inverse=True)
     start = time.perf_counter()
     block = _compiled_block(this, static)
@@ -302,7 +306,7 @@ def load(folder: str | Path) -> Run:
     """A saved run, at its newest checkpoint."""
     folder = Path(folder)
     settings = read_settings(folder)
-    return _begin(settings, folder, resume=True)
+    return begin(settings, folder, resume=True)
 
 
 def versions() -> dict[str, str]:
@@ -312,21 +316,21 @@ def versions() -> dict[str, str]:
     return {"vendirl": __version__, "python": platform.python_version(), **others}
 
 
-def _begin(settings: Settings, folder: Path | None, resume: bool) -> Run:
+def begin(settings: Settings, folder: Path | None = None, resume: bool = False) -> Run:
     """A run at its first epoch, or where its newest checkpoint left it."""
-    environment, similarity, algorithm = settings.build()
+    environment, similarity, loop = settings.build()
     if folder is not None:
         _claim(folder, settings, resume)
 
     def start(key):
         policy_key, key = jax.random.split(key)
-        return algorithm.start(settings.policy(environment, policy_key), key)
+        return loop.start(settings.policy(loop, policy_key), key)
 
     keys = jnp.stack([jax.random.key(settings.seed + i) for i in range(settings.seeds)])
-    begin = eqx.filter_jit(start if settings.seeds == 1 else eqx.filter_vmap(start))  # one program, not a hundred
-    training = begin(keys[0] if settings.seeds == 1 else keys)
-    epochs = settings.epochs(algorithm.chunk * algorithm.chunks)
-    this = Run(settings, environment, similarity, algorithm, training, [], _known_ceiling(folder), folder, epochs)
+    compiled = eqx.filter_jit(start if settings.seeds == 1 else eqx.filter_vmap(start))  # one program, not a hundred
+    training = compiled(keys[0] if settings.seeds == 1 else keys)
+    epochs = settings.epochs(loop.chunk * loop.chunks)
+    this = Run(settings, environment, similarity, loop, training, [], _known_ceiling(folder), folder, epochs)
     if folder is not None and resume and (found := checkpoint.epochs(folder / "checkpoints")):
         arrays, static = eqx.partition(training, eqx.is_array)
         loaded = checkpoint.load(folder / "checkpoints", found[-1], arrays, this.fingerprint())
@@ -338,16 +342,16 @@ def _begin(settings: Settings, folder: Path | None, resume: bool) -> Run:
 
 def _compiled_block(this: Run, static: Training) -> Callable:
     """`BLOCK` epochs and the score of the skills after them, compiled: arrays -> (arrays, metrics)."""
-    n, order, similarity = this.settings.skills, this.settings.order, this.similarity
+    goals, order, similarity = this.loop.space.fixed(this.settings.skills), this.settings.order, this.similarity
 
     def block(arrays):
         def epoch(arrays, _):
-            training, metrics = this.algorithm.epoch(eqx.combine(arrays, static))
+            training, metrics = this.loop.epoch(eqx.combine(arrays, static))
             return eqx.filter(training, eqx.is_array), metrics
 
         arrays, metrics = jax.lax.scan(epoch, arrays, length=BLOCK)
         policy = eqx.combine(arrays, static).policy
-        points = trajectories(this.environment, policy, jnp.arange(n), jax.random.key(0), True, episodes=1)
+        points = trajectories(this.environment, policy, goals, jax.random.key(0), True, episodes=1)
         score = vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
         last = {name: values[-1] for name, values in metrics.items()}
         return arrays, {**last, "vendi_score": score, "finite": jnp.all(jnp.isfinite(metrics["reward"]))}

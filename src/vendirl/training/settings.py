@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from vendirl.algorithms.ppo import PPO
-from vendirl.environments import Environment, parse_environment
+from vendirl.algorithms.sac import SAC
+from vendirl.environments import Discrete, Environment, parse_environment
+from vendirl.methods import Combined, Method, VendiRL, parse_method
 from vendirl.policies import SkillPolicy
 from vendirl.reward import Transform
 from vendirl.similarity import Similarity, parse
-from vendirl.training.algorithm import VendiRL
+from vendirl.training.loop import Loop
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +23,10 @@ class Settings:
     env: str = "point"
     """Where the skills act: a name, or one with settings such as "point(noise=0.01)". `vendirl list` has them all."""
     similarity: str = "mmd(scale=4)"
-    """What "alike" means, such as "0.5*cosine + 0.5*covariance(scale=200)". `vendirl list` has them all."""
+    """What "alike" means, such as "0.5*cosine + 0.5*covariance(scale=200)". `vendirl list` has them all. Skills of
+    other methods are measured by it."""
+    method: str = "vendirl"
+    """What is rewarded: vendirl, a rival such as diayn or metra, or a sum such as "diayn + 0.5*vendirl"."""
     skills: int = 8
     """How many skills to learn."""
     steps: float = 4e6
@@ -55,11 +60,15 @@ class Settings:
     """Let the skills see how much of the episode has passed."""
     log_std: float = -0.5
     """Logarithm of the standard deviation of actions at first, in half widths of the action box."""
+    learner: Literal["ppo", "sac"] = "ppo"
+    """The algorithm of choice."""
     ppo: PPO = dataclasses.field(
         # The change in score adds up to the score of the whole trajectory, so nothing is discounted or bootstrapped.
         default_factory=lambda: PPO(learning_rate=2e-3, discount=1.0, gae_lambda=1.0, entropy_coefficient=0.01)
     )
-    """The learner."""
+    """Settings of PPO."""
+    sac: SAC = dataclasses.field(default_factory=SAC)
+    """Settings of SAC."""
 
     def _check(self) -> None:
         for name in ("skills", "seeds", "scenes", "synchronise", "episodes", "updates"):
@@ -71,8 +80,8 @@ class Settings:
         if not self.order >= 0:
             raise ValueError(f"order must be in [0, inf], but is {self.order}")
 
-    def build(self) -> tuple[Environment, Similarity, VendiRL]:
-        """The environment, the similarity and Algorithm 1; anything impossible is refused here, before compiling."""
+    def build(self) -> tuple[Environment, Similarity, Loop]:
+        """The environment, the similarity and the loop; anything impossible is refused here, before compiling."""
         self._check()
         environment = parse_environment(self.env)
         similarity = parse(self.similarity).resolve(environment.feature_names, environment.observation_size)
@@ -86,44 +95,72 @@ class Settings:
             raise ValueError(
                 f"updates={self.updates} does not divide the {steps} steps of an epoch; use one of {_divisors(steps)}"
             )
-        if self.scenes % self.ppo.minibatches:
+        if self.learner not in ("ppo", "sac"):
+            raise ValueError(f"learner must be ppo or sac, but is {self.learner!r}")
+        if self.learner == "sac" and isinstance(environment.actions, Discrete):
+            raise ValueError(f"SAC needs continuous actions, but those of {self.env} are discrete; use --learner ppo")
+        if self.learner == "ppo" and self.scenes % self.ppo.minibatches:
             raise ValueError(
                 f"ppo.minibatches={self.ppo.minibatches} does not divide the {self.scenes} scenes, of which whole ones "
                 f"make a minibatch; use one of {_divisors(self.scenes)}"
             )
-        algorithm = VendiRL(
+        method = self._bound(parse_method(self.method), environment, similarity).resolve(environment)
+        loop = Loop(
             environment=environment,
-            similarity=similarity,
+            method=method,
+            learner=self.sac
+            if self.learner == "sac"
+            else dataclasses.replace(self.ppo, anneal=self.epochs(steps) * self.updates),
+            space=method.space(self.skills),
             skills=self.skills,
-            algorithm=dataclasses.replace(self.ppo, anneal=self.epochs(steps) * self.updates),
             scenes=self.scenes,
-            memories=self._memories(),
-            synchronise=self.synchronise if self.refill == "off" else None,
-            episodes=self.episodes,
             epochs=self.epochs(steps),
             chunk=steps // self.updates,
             chunks=self.updates,
+        )
+        if (self.separate or method.separate) and not loop.space.discrete:
+            raise ValueError(f"separate networks need skills that are numbers, but those of {self.method} are vectors")
+        return environment, similarity, loop
+
+    def _bound(self, method: Method, environment: Environment, similarity: Similarity) -> Method:
+        """The method with what VendiRL's reward takes from these settings."""
+        if isinstance(method, Combined):
+            return Combined(tuple((w, self._bound(m, environment, similarity)) for w, m in method.terms))
+        if not isinstance(method, VendiRL):
+            return method
+        own = method.similarity
+        if own is not None:
+            own = own if isinstance(own, Similarity) else parse(own)
+            similarity = own.resolve(environment.feature_names, environment.observation_size)
+        return VendiRL(
+            similarity=similarity,
+            environment=environment,
+            skills=self.skills,
+            memories=self._memories(),
+            synchronise=self.synchronise if self.refill == "off" else None,
+            episodes=self.episodes,
+            carry=self.updates > 1 or self.refill == "off",
             transform=self.reward,
             q=self.order,
         )
-        return environment, similarity, algorithm
 
     def epochs(self, steps_per_epoch: int) -> int:
         """Epochs to train for, a whole number of blocks."""
         blocks = max(1, round(self.steps / (self.scenes * steps_per_epoch * BLOCK)))
         return blocks * BLOCK
 
-    def policy(self, environment: Environment, key) -> SkillPolicy:
+    def policy(self, loop: Loop, key) -> SkillPolicy:
         """New skills."""
         return SkillPolicy(
-            environment.observation_size,
-            environment.actions,
-            self.skills,
+            loop.environment.observation_size,
+            loop.environment.actions,
+            loop.space.size,
             key=key,
             hidden=self.hidden,
-            separate=self.separate,
+            separate=self.separate or loop.method.separate,
             time=self.time,
             log_std=self.log_std,
+            squashed=self.learner == "sac",
         )
 
     def _memories(self) -> int:
@@ -160,7 +197,8 @@ class Settings:
         if unknown := set(data) - known:
             raise ValueError(f"these settings are from another version: {', '.join(sorted(unknown))} are not known")
         ppo = PPO(**data["ppo"]) if "ppo" in data else PPO()
-        return cls(**{**data, "ppo": ppo, "hidden": tuple(data.get("hidden", (64, 64)))})
+        sac = SAC(**{**data["sac"], "hidden": tuple(data["sac"]["hidden"])}) if "sac" in data else SAC()
+        return cls(**{**data, "ppo": ppo, "sac": sac, "hidden": tuple(data.get("hidden", (64, 64)))})
 
 
 BLOCK = 10

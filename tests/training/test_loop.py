@@ -1,4 +1,4 @@
-"""Algorithm 1: each way of refilling, chunking and rewarding is what it says; and it learns."""
+"""The loop of Algorithm 1: each way of refilling, chunking and rewarding is what it says."""
 
 import dataclasses
 import itertools
@@ -19,13 +19,13 @@ SMALL = dataclasses.replace(SMALL, ppo=dataclasses.replace(SMALL.ppo, minibatche
 
 
 def started(settings, seed=0):
-    environment, _, algorithm = settings.build()
+    _, _, loop = settings.build()
 
     def start(key):
         policy_key, key = jax.random.split(key)
-        return algorithm.start(settings.policy(environment, policy_key), key)
+        return loop.start(settings.policy(loop, policy_key), key)
 
-    return algorithm, eqx.filter_jit(start)(jax.random.key(seed))
+    return loop, eqx.filter_jit(start)(jax.random.key(seed))
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def started(settings, seed=0):
 )
 def test_an_epoch_of_every_kind_gives_finite_metrics_and_moves_the_skills(changes):
     settings = dataclasses.replace(SMALL, **changes)
-    algorithm, training = started(settings)
-    epoch = eqx.filter_jit(algorithm.epoch)
+    loop, training = started(settings)
+    epoch = eqx.filter_jit(loop.epoch)
     new, metrics = epoch(training)
     new, metrics = epoch(new)
     assert all(np.isfinite(value) for value in metrics.values())
@@ -54,17 +54,17 @@ def test_an_epoch_of_every_kind_gives_finite_metrics_and_moves_the_skills(change
 
 def test_the_score_of_an_epoch_is_that_of_the_relabelled_memory():
     """Repeat an epoch by hand: refill, roll out, relabel each scene on its own with the public functions."""
-    algorithm, training = started(dataclasses.replace(SMALL, refill="pool(2)"))
-    _, metrics = eqx.filter_jit(algorithm.epoch)(training)
+    loop, training = started(dataclasses.replace(SMALL, refill="pool(2)"))
+    _, metrics = eqx.filter_jit(loop.epoch)(training)
     _, fill_key, goal_key, chunk_key = jax.random.split(training.key, 4)
-    memory = algorithm.refill(training.policy, fill_key)
+    memory = loop.method.refill(training.policy, fill_key)
     goals = jax.random.randint(goal_key, (8,), 0, 3)
-    rollout_key, _ = jax.random.split(jax.random.split(chunk_key, 1)[0])
-    _, _, batch = algorithm._act(training.policy, training.states, training.elapsed, goals, rollout_key)
+    rollout_key = jax.random.split(jax.random.split(chunk_key, 1)[0], 3)[0]
+    _, _, batch = loop._act(training.policy, training.states, training.elapsed, goals, rollout_key)
     scores, rewards = [], []
     for scene in range(8):
         own = jax.tree.map(lambda leaf, scene=scene: leaf[scene // 4], memory)
-        reward, after = relabel(algorithm.similarity, own, goals[scene], batch.next_observation[scene], "derivative")
+        reward, after = relabel(loop.method.similarity, own, goals[scene], batch.next_observation[scene], "derivative")
         rewards.append(reward)
         scores.append(vr.vendi_score(after.kernel))
     assert float(metrics["score"]) == pytest.approx(float(np.mean(scores)), rel=1e-4)
@@ -73,28 +73,31 @@ def test_the_score_of_an_epoch_is_that_of_the_relabelled_memory():
 
 def test_a_fraction_of_an_episode_fills_the_slots_where_the_scene_is():
     settings = dataclasses.replace(SMALL, epoch=0.5, refill="off", synchronise=100)
-    algorithm, training = started(settings)
-    epoch = eqx.filter_jit(algorithm.epoch)
+    loop, training = started(settings)
+    epoch = eqx.filter_jit(loop.epoch)
     first, _ = epoch(training)
     assert np.all(np.asarray(first.elapsed) == 25)
     second, _ = epoch(first)
     assert np.all(np.asarray(second.elapsed) == 0)
-    assert isinstance(second.memory, SkillMemory)
-    before, after = np.asarray(first.memory.observations), np.asarray(second.memory.observations)
+    assert isinstance(second.method.memory, SkillMemory)
+    before, after = np.asarray(first.method.memory.observations), np.asarray(second.method.memory.observations)
     changed = (before != after).any(axis=(1, 3))  # (scenes, slots)
     assert not changed[:, :25].any()
     assert changed[:, 25:].any(axis=1).all()
 
 
 def test_refill_off_synchronises_when_due():
-    algorithm, training = started(dataclasses.replace(SMALL, refill="off", synchronise=2))
-    epoch = eqx.filter_jit(algorithm.epoch)
+    loop, training = started(dataclasses.replace(SMALL, refill="off", synchronise=2))
+    epoch = eqx.filter_jit(loop.epoch)
     kept = [training]
     for _ in range(3):
         kept.append(epoch(kept[-1])[0])
-    same = [np.array_equal(a.memory.observations[0], b.memory.observations[0]) for a, b in itertools.pairwise(kept[1:])]
+    same = [
+        np.array_equal(a.method.memory.observations[0], b.method.memory.observations[0])
+        for a, b in itertools.pairwise(kept[1:])
+    ]
     share = [
-        np.mean(np.asarray(a.memory.observations) == np.asarray(b.memory.observations))
+        np.mean(np.asarray(a.method.memory.observations) == np.asarray(b.method.memory.observations))
         for a, b in itertools.pairwise(kept[1:])
     ]
     assert not any(same)
@@ -112,11 +115,20 @@ def test_early_termination_keeps_the_queue_full():
             far = jnp.abs(new.observation - 0.5).max() > 0.2
             return eqx.tree_at(lambda s: s.terminated, new, far)
 
-    algorithm, _ = started(SMALL)
-    algorithm = dataclasses.replace(algorithm, environment=Short())
-    environment = algorithm.environment
-    training = algorithm.start(SMALL.policy(environment, jax.random.key(0)), jax.random.key(1))
-    new, metrics = eqx.filter_jit(algorithm.epoch)(training)
+    loop, _ = started(SMALL)
+    loop = dataclasses.replace(loop, environment=Short(), method=dataclasses.replace(loop.method, environment=Short()))
+    training = loop.start(SMALL.policy(loop, jax.random.key(0)), jax.random.key(1))
+    new, metrics = eqx.filter_jit(loop.epoch)(training)
     assert np.isfinite(float(metrics["score"]))
     assert int(new.elapsed.min()) >= 0
     assert int(new.elapsed.max()) < 50
+
+
+def test_goals_are_uniform():
+    """What the loop asks its method for, over many epochs' keys."""
+    loop, training = started(SMALL)
+    keys = jax.random.split(jax.random.key(0), 500)
+    goals = jax.vmap(lambda key: loop.method.goals(training.method, loop.space, 8, 0, key))(keys)
+    counts = np.bincount(np.asarray(goals).ravel(), minlength=3)
+    expected = 500 * 8 / 3
+    assert ((counts - expected) ** 2 / expected).sum() < 13.8  # chi-squared with 2 degrees of freedom, p = 0.001

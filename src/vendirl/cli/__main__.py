@@ -1,0 +1,5 @@
+import sys
+
+from vendirl.cli import main
+
+sys.exit(main())

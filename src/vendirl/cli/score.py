@@ -1,0 +1,91 @@
+"""`vendirl score`: measure skills from anywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclasses.dataclass
+class Score:
+    """Measure sets of skills, from any method: Vendi Score with its interval, null and ceiling.
+
+    vendirl score skills.npz runs/mmd --similarity overlap --similarity "mmd(scale=4)"
+    """
+
+    files: tyro.conf.Positional[tuple[str, ...]]
+    """npz files (observations (episodes, T, D) and skill (episodes,)), run folders, or minari:NAME."""
+    similarity: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """What "alike" means; may be given several times. `vendirl list` has them all. By default: overlap."""
+    order: float = 1.0
+    """Order q of the Vendi Score."""
+    confidence: float = 0.95
+    """Of the intervals."""
+    resamples: int = 200
+    """Halves of the episodes that the interval is made from."""
+    shuffles: int = 100
+    """Shuffles of the labels that the null is made from."""
+    seed: int = 0
+    """Of resamples and shuffles."""
+    measures: bool = False
+    """Also the other measures: coverage, mutual information, discriminability, ..."""
+    json: bool = False
+    """Print JSON: per file and similarity vendi_score, interval, null, ceiling, negative_mass, profile."""
+
+    def run(self) -> None:
+        """Evaluate each file and print."""
+        from vendirl.data import each
+        from vendirl.evaluation.evaluate import evaluate
+
+        if not self.files:
+            raise ValueError("give at least one npz file, run folder or minari:NAME to score")
+        found = {}
+        for path in (path for file in self.files for path in each(file)):
+            found[path] = evaluate(
+                path,
+                self.similarity or ("overlap",),
+                q=self.order,
+                confidence=self.confidence,
+                resamples=self.resamples,
+                shuffles=self.shuffles,
+                seed=self.seed,
+                measures=self.measures,
+            )
+        if self.json:
+            plain = {path: e.to_json() for path, e in found.items()}
+            shown = {
+                path: e["results"] | ({"measures": e["measures"]} if self.measures else {}) for path, e in plain.items()
+            }
+            json.dump(shown, sys.stdout, indent=2, allow_nan=False)
+            print()
+            return
+        console = Console()
+        for path, evaluation in found.items():
+            data = evaluation.data
+            table = Table(title=f"{path}: {data.n} skills, {len(data)} episodes", title_justify="left")
+            table.add_column("similarity", overflow="fold")
+            for column in ("Vendi Score", "of at most", f"{self.confidence:.0%} interval", "null", "p"):
+                table.add_column(column, justify="right", no_wrap=True)
+            notes = []
+            for r in evaluation.results:
+                interval = "-" if r.interval is None else f"{r.interval[0]:.3f} to {r.interval[1]:.3f}"
+                null = f"{r.null:.3f}"
+                table.add_row(
+                    r.similarity, f"{r.vendi_score:.3f}", f"{r.ceiling:g}", interval, null, f"{r.p_value:.3f}"
+                )
+                notes += [r.interval_note] if r.interval_note else []
+                if r.negative_mass > 1e-6:
+                    notes.append(f"{r.similarity}: negative eigenvalues of mass {r.negative_mass:.3g} were clipped")
+                if r.p_value > 0.05:
+                    notes.append(f"{r.similarity}: no more diverse than the same episodes dealt to skills at random")
+            console.print(table)
+            for note in dict.fromkeys(notes):
+                console.print(f"  {note}", style="dim", highlight=False)
+            for m in evaluation.measures:
+                value = "-" if m.value is None else f"{m.value:.4g} {m.unit}".strip()
+                console.print(f"  {m.name}: {value}" + (f"  ({m.note})" if m.note else ""), highlight=False)

@@ -1,0 +1,57 @@
+"""Skill data from anywhere: npz files, run folders, Minari data sets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from vendirl.data.minari import is_minari, read_minari
+from vendirl.data.npz import read_npz, write_npz
+from vendirl.data.trajectories import Trajectories
+
+__all__ = ["Trajectories", "each", "read", "read_minari", "read_npz", "write_npz"]
+
+
+def read(source: str | Path, features: Sequence[int | str] | None = None) -> Trajectories:
+    """Trajectories from an npz file, a run folder (its trajectories.npz), or a Minari data set.
+
+    Args:
+        source: a path, or "minari:NAME", where NAME is the name of a local data set or the path of its folder. In a
+            Minari data set the label of an episode is `skill` in its infos or metadata, or `options["skill"]`.
+        features: names or numbers of the features to read; all if None.
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"source must be a path or 'minari:NAME', but is {type(source).__name__}")
+    if str(source).startswith("minari:"):
+        return read_minari(str(source).removeprefix("minari:"), features)
+    path = Path(source)
+    if path.is_dir():
+        inside = path / "trajectories.npz"
+        if inside.exists():
+            return read_npz(inside, features)
+        seeds = sorted(child.name for child in path.glob("seed-*") if (child / "trajectories.npz").exists())
+        if seeds:
+            raise ValueError(f"{path} holds several seeds; give one of {', '.join(str(path / seed) for seed in seeds)}")
+        if is_minari(path):
+            return read_minari(path, features)
+        if (path / "settings.json").exists():
+            raise ValueError(
+                f"{path} holds a run that has no trajectories yet; finish it with: vendirl train --resume --out {path}"
+            )
+        raise ValueError(f"{path} is a folder without trajectories.npz: neither a run nor skill data")
+    return read_npz(path, features)
+
+
+def each(source: str | Path) -> list[str]:
+    """What `read` can read of a source: the seeds of a run with several, else the source itself."""
+    path = Path(source)
+    if path.is_dir() and not (path / "trajectories.npz").exists():
+        seeds = [child for child in path.glob("seed-*") if (child / "trajectories.npz").exists()]
+        return [str(seed) for seed in sorted(seeds, key=_number)] or [str(source)]
+    return [str(source)]
+
+
+def _number(seed: Path) -> tuple[int, str]:
+    digits = seed.name.removeprefix("seed-")
+    return (int(digits) if digits.isdecimal() else 0, seed.name)

@@ -1,0 +1,59 @@
+"""CSF, Contrastive Successor Features (Zheng et al., 2025): METRA's reward with a contrastive bound in place of the
+constraint.
+
+    r = (φ(s') - φ(s)) · z
+    φ maximises E[r] - ξ E[log (1/L) Σ_l exp((φ(s') - φ(s)) · z_l)],      z_l fresh draws from the unit sphere
+
+A learner with vector-valued critics learns the successor features of φ(s') - φ(s); others learn from r.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from vendirl.methods.method import Fitted, every, network
+from vendirl.skill_spaces import Sphere
+
+
+@dataclasses.dataclass(frozen=True)
+class CSF(Fitted):
+    """Reward progress along z in a latent space learned by contrast.
+
+    Attributes:
+        dimension: of the latent space and of skills, unit vectors.
+        contrast: ξ.
+        samples: L.
+    """
+
+    dimension: int = 2
+    contrast: float = 5.0
+    samples: int = 256
+    normalise: bool = False
+
+    name: ClassVar[str] = "csf"
+
+    def space(self, skills):
+        return Sphere(self.dimension)
+
+    def model(self, observation_size, setting, key):
+        return network(observation_size, self.hidden, self.dimension, key)
+
+    def loss(self, model, batch, key):
+        step = self.cumulants(model, batch)
+        gain = jnp.mean(jnp.sum(step * batch.skill[:, None], -1))
+        others = Sphere(self.dimension).sample(key, self.samples)
+        contrast = jnp.mean(jax.nn.logsumexp(step @ others.T, axis=-1)) - math.log(self.samples)
+        return self.contrast * contrast - gain, {"objective": gain, "contrast": contrast}
+
+    def rewards(self, model, batch):
+        return jnp.sum(self.cumulants(model, batch) * batch.skill[:, None], -1)
+
+    def cumulants(self, model, batch) -> Float[Array, "E steps d"]:
+        """φ(s') - φ(s), of which successor features are the discounted sum."""
+        return every(model, batch.next_observation) - every(model, batch.observation)

@@ -1,0 +1,54 @@
+"""DIAYN, Diversity Is All You Need (Eysenbach et al., 2019): skills that a discriminator can tell apart by their
+states.
+
+r = log q(g | s) - log p(g),      q fitted to maximise E[log q(g | s)],      p(g) = 1/n
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from vendirl.methods.discriminator import of_skill
+from vendirl.methods.method import Fitted, along, every, network
+
+
+@dataclasses.dataclass(frozen=True)
+class DIAYN(Fitted):
+    """Reward states that tell which skill is acting.
+
+    Attributes:
+        current: discriminate the state before the action, s, as the original does; by default the state after it,
+        s', as
+            most later implementations do.
+        clip: bound on the discriminator's logits; inf for none.
+    """
+
+    current: bool = False
+    clip: float = math.inf
+
+    name: ClassVar[str] = "diayn"
+    needs_numbers: ClassVar[bool] = True
+
+    def model(self, observation_size, setting, key):
+        return network(observation_size, self.hidden, setting.skills, key)
+
+    def loss(self, model, batch, key):
+        log_q = self.log_q(model, batch)
+        correct = jnp.argmax(log_q, -1) == along(batch.skill, log_q.shape[1])
+        loss = -jnp.mean(of_skill(log_q, batch.skill))
+        return loss, {"discriminator_loss": loss, "accuracy": jnp.mean(correct)}
+
+    def rewards(self, model, batch):
+        log_q = self.log_q(model, batch)
+        return of_skill(log_q, batch.skill) + math.log(log_q.shape[-1])
+
+    def log_q(self, model, batch) -> Float[Array, "E steps n"]:
+        """log q(g | s) of all skills."""
+        logits = every(model, batch.observation if self.current else batch.next_observation)
+        return jax.nn.log_softmax(jnp.clip(logits, -self.clip, self.clip))

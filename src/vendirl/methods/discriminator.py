@@ -1,0 +1,22 @@
+"""Discriminators q(g | ...): what they are asked, and how they are fitted."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def ends(batch) -> Array:
+    """(E, steps): the last steps of episodes."""
+    return batch.terminated | batch.truncated
+
+
+def of_skill(values: Float[Array, "E steps n"], skill) -> Float[Array, "E steps"]:
+    """Each scene's own skill's."""
+    return jnp.sum(values * jax.nn.one_hot(skill, values.shape[-1])[:, None], -1)
+
+
+def cross_entropy(log_q: Float[Array, "E steps n"], skill, where) -> Float[Array, ""]:
+    """-E[log q(g)] over the steps chosen; 0 if there are none."""
+    return -jnp.sum(of_skill(log_q, skill) * where) / jnp.maximum(where.sum(), 1)

@@ -1,0 +1,27 @@
+"""Particle entropy: how far apart states lie, by their nearest neighbours among some of them."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def references(x: Float[Array, "E steps d"], count: int) -> Float[Array, "count d"]:
+    """`count` of the states, spread evenly over scenes and steps."""
+    flat = x.reshape(-1, x.shape[-1])
+    stride = max(1, len(flat) // count)
+    return flat[::stride][:count]
+
+
+def nearest(x: Float[Array, "*batch d"], others: Float[Array, "M d"], k: int) -> Float[Array, "*batch k"]:
+    """The distances from each x to its k nearest among others, nearest first."""
+    square = jnp.sum(x**2, -1, keepdims=True) - 2 * x @ others.T + jnp.sum(others**2, -1)
+    closest = -jax.lax.top_k(-square, min(k, others.shape[0]))[0]
+    return jnp.sqrt(jnp.maximum(closest, 0) + 1e-12)
+
+
+def particle_entropy(x: Float[Array, "E steps d"], k: int, count: int) -> Float[Array, "E steps"]:
+    """log(1 + mean distance to the k nearest of `count` of the states)."""
+    others = jax.lax.stop_gradient(references(x, count))
+    return jnp.log1p(jnp.mean(nearest(x, others, k), -1))

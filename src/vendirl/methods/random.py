@@ -1,0 +1,30 @@
+"""Rewards that are not a method's own: nothing, the floor of every comparison; and the environment's."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from vendirl.methods.method import Method
+
+
+@dataclasses.dataclass(frozen=True)
+class Random(Method):
+    """Reward nothing: the skills stay as they were drawn."""
+
+    name: ClassVar[str] = "random"
+
+    def reward(self, state, batch):
+        return state, jnp.zeros_like(batch.reward), {}
+
+
+@dataclasses.dataclass(frozen=True)
+class FromEnvironment(Method):
+    """The environment's own reward, to be added to a method's: "metra + 0.1*environment"."""
+
+    name: ClassVar[str] = "environment"
+
+    def reward(self, state, batch):
+        return state, batch.reward, {}

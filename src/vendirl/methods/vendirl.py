@@ -1,0 +1,150 @@
+"""VendiRL (Algorithm 1): reward what the skill memory gains in Vendi Score.
+
+    r_t = VS(K_t) - VS(K_{t-1}),      K_t the kernel matrix of the skills' memories after observation t (`derivative`)
+
+Scenes are dealt evenly to a pool of m memories, each filled with trajectories of its own:
+
+    scene       m = number of scenes: the paper's, a memory for each scene, E n T steps for each refill
+    pool(m)     between the two
+    shared      m = 1: one memory for all scenes, n T steps for each refill
+    off         a memory for each scene that goes on filling with what the scene observes; all are refilled together
+                every `synchronise` epochs
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from vendirl.environments.environment import Environment
+from vendirl.memory import SkillMemory
+from vendirl.methods.method import Method
+from vendirl.policies import SkillPolicy
+from vendirl.reward import Following, Transform, borders
+from vendirl.rollout import trajectories
+from vendirl.similarity import Similarity
+
+
+class Kept(eqx.Module):
+    """Between epochs: how many are done and, with `off`, the scenes' memories."""
+
+    epoch: Int[Array, ""]
+    memory: SkillMemory | None
+
+
+class Carried(eqx.Module):
+    """Within an epoch: the pool of memories, and where each scene is in the one it was dealt."""
+
+    epoch: Int[Array, ""]
+    memory: SkillMemory
+    following: Following
+
+
+@dataclasses.dataclass(frozen=True)
+class VendiRL(Method):
+    """Algorithm 1's reward with everything it needs to know.
+
+    Attributes:
+        similarity: k; None for that of the run.
+        environment: where the skills act, for refills. This and the rest are filled in from the settings of the run.
+        skills: n.
+        memories: m, the size of the pool.
+        synchronise: None if memories are refilled at every epoch; else after how many epochs (`off`).
+        episodes: N, trajectories per skill in memory.
+        carry: whether the memory must be followed beyond one chunk of steps.
+        transform, q: of the reward.
+    """
+
+    similarity: Similarity | str | None = None
+    environment: Environment | None = None
+    skills: int = 1
+    memories: int = 1
+    synchronise: int | None = None
+    episodes: int = 1
+    carry: bool = True
+    transform: Transform = "derivative"
+    q: float = 1.0
+
+    name: ClassVar[str] = "vendirl"
+    needs_numbers: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
+
+    def _k(self) -> Similarity:
+        assert isinstance(self.similarity, Similarity), "the settings of the run fill this in"
+        return self.similarity
+
+    def _world(self) -> Environment:
+        assert self.environment is not None, "the settings of the run fill this in"
+        return self.environment
+
+    def refill(self, policy: SkillPolicy, key: PRNGKeyArray) -> SkillMemory:
+        """m memories of new trajectories of all skills, (m, ...)."""
+        skills, episodes = jnp.arange(self.skills), self.memories * self.episodes
+        points = trajectories(self._world(), policy, skills, key, episodes=episodes)
+        n, _, T, D = points.shape
+        points = points.reshape(n, self.memories, self.episodes, T, D)
+        return jax.vmap(partial(SkillMemory.fill, self._k()), in_axes=1)(points)
+
+    def start(self, setting, policy, key):
+        return Kept(jnp.zeros((), jnp.int32), None if self.synchronise is None else self.refill(policy, key))
+
+    def prepare(self, state: Kept, policy, goals, elapsed, key):
+        if state.memory is None:
+            memory = self.refill(policy, key)
+        else:
+            assert self.synchronise is not None
+            due = (state.epoch > 0) & (state.epoch % self.synchronise == 0)
+            memory = jax.lax.cond(due, lambda: self.refill(policy, key), lambda: state.memory)
+        return Carried(state.epoch, memory, self._dealt(self._follow, memory, (goals, elapsed)))
+
+    def reward(self, state: Carried, batch):
+        observe = self._observe
+        following, rewards, scores = self._dealt(observe, state.memory, (state.following, batch.next_observation))
+        return Carried(state.epoch, state.memory, following), rewards, {"score": scores[:, -1].mean()}
+
+    def relabel(self, state: Carried, batch):
+        """Rewards of stored stretches of episodes, against one of the present memories."""
+        memory = jax.tree.map(lambda leaf: leaf[0], state.memory)
+        elapsed = jnp.round(batch.time[:, 0] * self._world().episode_length).astype(jnp.int32)
+        following = self._follow(memory, (batch.skill, elapsed))
+        return self._observe(memory, (following, batch.next_observation))[1]
+
+    def finish(self, state: Carried):
+        if self.synchronise is None:
+            return Kept(state.epoch + 1, None)
+        store = jax.vmap(lambda memory, f: memory.store(self._k(), f.skill, f.track, f.summary))
+        return Kept(state.epoch + 1, store(state.memory, state.following))
+
+    def _follow(self, memory: SkillMemory, scenes) -> Following:
+        """Begin to follow the goals of the scenes that share a memory; slots are steps of the episode."""
+        goals, elapsed = scenes
+        shared = None
+        if goals.shape[0] > self.skills:  # fewer decompositions than one for each scene
+            shared = borders(self._k(), memory, self.q)
+
+        def scene(goal, elapsed):
+            border = None if shared is None else jax.tree.map(lambda leaf: leaf[goal], shared)
+            following = Following.start(self._k(), memory, goal, self.q, border)
+            return eqx.tree_at(lambda f: f.track.position, following, elapsed)
+
+        return jax.vmap(scene)(goals, elapsed)
+
+    def _observe(self, memory: SkillMemory, scenes):
+        def scene(following, observations):
+            after, rewards, scores = following.observe(self._k(), memory, observations, self.transform)
+            return after if self.carry else following, rewards, scores
+
+        return jax.vmap(scene)(*scenes)
+
+    def _dealt(self, function, memory: SkillMemory, scenes):
+        """Apply a function of (one memory, the scenes that use it) to the pool and the scenes dealt to it."""
+        m = self.memories
+        grouped = jax.tree.map(lambda leaf: leaf.reshape(m, -1, *leaf.shape[1:]), scenes)
+        out = jax.vmap(function)(memory, grouped)
+        return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), out)

@@ -1,0 +1,172 @@
+"""`evaluate`: scores with intervals, nulls and ceilings that can be trusted."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+import vendirl as vr
+from vendirl.evaluation.resampling import Dealer, half_deals, shuffled_deals
+
+
+def noisy(means, episodes, seed, noise=1.0, T=4):
+    """(n, episodes, T, D): each episode lies around its skill's mean, off by a noise of its own."""
+    generator = np.random.default_rng(seed)
+    means = np.asarray(means, float)
+    offsets = noise * generator.normal(size=(len(means), episodes, 1, means.shape[1]))
+    return means[:, None, None] + offsets + 0.01 * generator.normal(size=(len(means), episodes, T, means.shape[1]))
+
+
+MEANS = [[0, 0], [1.5, 0], [0, 1.5], [1.2, 1.2]]
+
+
+@pytest.mark.parametrize(
+    "similarity",
+    ["mmd", "0.5*cosine(center=0.3) + 0.5*covariance(scale=2)", "mmd.on(0)*covariance", "overlap", "final_state"],
+)
+def test_kernel_matrices_of_deals_are_those_of_the_dealt_episodes(similarity):
+    data = vr.Trajectories.of(noisy(MEANS, 6, 0, T=8))
+    k = vr.similarity.parse(similarity).resolve(data.features, 2)
+    generator = np.random.default_rng(1)
+    deals = half_deals(data.of_skill, 3, generator) + shuffled_deals(data.of_skill, 3, generator)
+    episodes = list(data)
+    found = [Dealer(k, episodes).matrices([deal])[0] for deal in deals]
+    assert np.allclose(Dealer(k, episodes).matrices(deals[:3]), found[:3], rtol=1e-12)
+    for K, deal in zip(found, deals, strict=True):
+        expected = vr.kernel_matrix(k, [[episodes[e] for e in chosen] for chosen in deal])
+        np.testing.assert_allclose(K, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_half_deals_take_half_within_the_skill_and_shuffles_keep_sizes_and_episodes():
+    of_skill = [np.arange(5), np.arange(5, 7)]
+    generator = np.random.default_rng(0)
+    for deal in half_deals(of_skill, 20, generator):
+        assert [len(chosen) for chosen in deal] == [2, 1]
+        assert all(np.isin(chosen, mine).all() for chosen, mine in zip(deal, of_skill, strict=True))
+    for deal in shuffled_deals(of_skill, 20, generator):
+        assert [len(chosen) for chosen in deal] == [5, 2]
+        assert sorted(np.concatenate(deal)) == list(range(7))
+
+
+def test_the_score_is_the_effective_number_and_all_parts_agree():
+    x = noisy(MEANS, 5, 0)
+    result = vr.evaluate(x, "mmd", measures=False)["mmd"]
+    assert result.vendi_score == pytest.approx(vr.effective_number(x, vr.similarity.mmd()), rel=1e-9)
+    assert result.profile[1.0] == pytest.approx(result.vendi_score)
+    scores = list(result.profile.values())
+    assert all(a >= b - 1e-9 for a, b in itertools.pairwise(scores))
+    assert result.profile[math.inf] == pytest.approx(1 / result.spectrum[0])
+    assert result.spectrum.sum() == pytest.approx(1)
+    assert result.ceiling == 4
+    K = result.kernel - 9 * np.eye(4)
+    assert [j for j, _ in result.twins] == list(K.argmax(1))
+    assert result.excess == pytest.approx(result.vendi_score - result.null)
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_seed_others():
+    x = noisy(MEANS, 5, 0)
+    first, again, other = (vr.evaluate(x, "mmd", seed=seed, measures=False)[0].to_json() for seed in (0, 0, 1))
+    assert first == again
+    assert first["interval"] != other["interval"]
+    assert first["vendi_score"] == other["vendi_score"]
+
+
+def test_intervals_cover_the_score_of_infinitely_many_episodes_at_the_stated_rate():
+    """300 experiments of ten episodes for each of four skills; at 90 %, 270 should cover."""
+    true = vr.effective_number(np.array(MEANS)[:, None], vr.similarity.mmd())
+    covered = 0
+    for seed in range(300):
+        result = vr.evaluate(
+            noisy(MEANS, 10, seed, noise=0.5), "mmd", confidence=0.9, resamples=100, shuffles=1, measures=False
+        )[0]
+        covered += result.interval[0] <= true <= result.interval[1]
+    assert 0.85 <= covered / 300 <= 0.96, covered / 300
+
+
+def test_the_interval_sees_through_the_inflation_by_noise():
+    """Identical skills: the score of few noisy episodes is far above 1; the interval reaches well below it."""
+    result = vr.evaluate(noisy(np.zeros((8, 2)), 10, 0, noise=0.5), "mmd", measures=False)[0]
+    assert result.vendi_score > 2
+    assert result.bias > 0.3
+    assert result.interval[0] < 1.3
+
+
+def test_identical_skills_are_indistinguishable_from_the_null_and_different_ones_are_not():
+    small = [vr.evaluate(noisy(np.zeros((8, 2)), 5, s), "mmd", measures=False)[0].p_value for s in range(40)]
+    assert np.mean(np.array(small) < 0.05) < 0.15  # 5 % expected; 40 draws
+    assert 0.3 < np.mean(small) < 0.7
+    result = vr.evaluate(noisy(np.zeros((8, 2)), 5, 0, T=20), "overlap", measures=False)[0]
+    assert result.p_value > 0.05
+    apart = vr.evaluate(noisy(np.array(MEANS), 20, 0, noise=0.3), "mmd", measures=False)[0]
+    assert apart.p_value < 0.02
+    assert apart.excess > 1
+
+
+def test_one_episode_per_skill_has_no_interval_and_a_null_that_is_its_score():
+    result = vr.evaluate(noisy(MEANS, 1, 0), "mmd", measures=False)[0]
+    assert result.interval is None
+    assert "two episodes" in result.interval_note
+    assert result.null == pytest.approx(result.vendi_score)
+    assert result.p_value == 1
+
+
+def test_uneven_episodes_and_ragged_lengths():
+    generator = np.random.default_rng(0)
+    skills = [[generator.normal(i, 1, size=(T, 2)) for T in lengths] for i, lengths in enumerate([(3, 9, 4), (5, 5)])]
+    for similarity in ("mmd", "overlap"):
+        result = vr.evaluate(skills, similarity, measures=False)[0]
+        assert result.vendi_score == pytest.approx(vr.effective_number(skills, vr.similarity.parse(similarity)))
+        assert (result.interval is None) == (similarity == "overlap")  # half the first skill may be 3 observations
+
+
+def test_many_observations_are_thinned_for_the_resamples_only(monkeypatch):
+    import vendirl.evaluation.resampling as resampling
+
+    x = noisy(MEANS, 4, 0, T=50)
+    whole = vr.evaluate(x, "overlap", measures=False)[0]
+    monkeypatch.setattr(resampling, "FEW", 400)
+    thin = vr.evaluate(x, "overlap", measures=False)[0]
+    assert thin.vendi_score == whole.vendi_score
+    assert "every 2th" in thin.interval_note
+    assert whole.interval_note is None
+
+
+def test_results_are_plain_json_and_found_by_similarity():
+    evaluation = vr.evaluate(noisy(MEANS, 3, 0), ["mmd", vr.similarity.overlap()], shuffles=5, resamples=5)
+    plain = json.loads(json.dumps(evaluation.to_json(), allow_nan=False))
+    assert set(plain["results"]) == {"mmd", "overlap"}
+    assert plain["results"]["mmd"]["profile"]["inf"] == pytest.approx(evaluation["mmd"].profile[math.inf])
+    assert evaluation[vr.similarity.overlap()].similarity == "overlap"
+    assert "mmd: Vendi Score" in str(evaluation)
+    assert {m.name for m in evaluation.measures} >= {"state coverage", "mutual information", "discriminability"}
+    with pytest.raises(KeyError, match="was not evaluated"):
+        evaluation["cosine"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"similarities": []}, "similarities is empty"),
+        ({"confidence": 1.0}, "confidence must be between 0 and 1"),
+        ({"resamples": 1}, "resamples must be a whole number of at least 2"),
+        ({"shuffles": 0}, "shuffles must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"similarities": "mmd.on(7)"}, "7"),
+        ({"similarities": "mdm"}, "did you mean 'mmd'"),
+        ({"similarities": "overlap(neighbours=50)"}, "needs at least 51 observations"),
+        ({"q": -1.0}, "q must be"),
+    ],
+)
+def test_bad_arguments_are_refused_with_the_reason(changes, message):
+    settings = {"similarities": "mmd", "measures": False, **changes}
+    with pytest.raises(ValueError, match=message):
+        vr.evaluate(noisy(MEANS, 3, 0), **settings)
+
+
+def test_values_that_are_not_finite_are_refused_with_their_place():
+    x = noisy(MEANS, 3, 0)
+    x[2, 1, 3, 0] = np.nan
+    with pytest.raises(ValueError, match="'feature 0' at step 3 of episode 7 is nan"):
+        vr.evaluate(x, "mmd")
