@@ -11,6 +11,7 @@ from vendirl.data import read, read_minari
 pytest.importorskip("minari", reason="minari is not installed: pip install 'vendirl[minari]'")
 pytest.importorskip("h5py", reason="h5py is not installed: pip install 'vendirl[minari]'")
 
+import h5py
 import minari
 from gymnasium import spaces
 from minari.data_collector import EpisodeBuffer
@@ -168,6 +169,14 @@ def test_damaged_data_sets_are_refused(tmp_path):
         arrays.write_bytes(broken)
         with pytest.raises(ValueError, match=r"minari:.*episode 0"):
             read_minari(tmp_path)
+
+
+def test_episodes_without_their_last_observation_are_refused(tmp_path):
+    data_set(tmp_path, buffers(infos=INFOS))
+    with h5py.File(tmp_path / "data" / "main_data.hdf5", "a") as file:
+        file["episode_1/observations"].resize(2, axis=0)
+    with pytest.raises(ValueError, match=r"episode 1: 2 steps should have .* 2 rewards and 2 observations"):
+        read_minari(tmp_path)
 
 
 def test_without_minari_it_says_how_to_get_it(tmp_path, monkeypatch):

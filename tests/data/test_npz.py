@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from fuzz_data import Member, archive, packed
 from vendirl.data import Trajectories, each, npz, read, read_npz, write_npz
 
 RNG = np.random.default_rng(0)
@@ -140,9 +141,9 @@ def test_nothing_is_unpickled(tmp_path, name):
     with pytest.raises(ValueError, match=rf"a\.npz: the array '{name}' holds Python objects"):
         read(tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap(trap)))
-    with zipfile.ZipFile(tmp_path / "c.npz", "w") as archive:
-        archive.writestr("skill.npy", pickle.dumps(Trap(trap)))
-        archive.writestr("observations.npy", pickle.dumps(Trap(trap)))
+    with zipfile.ZipFile(tmp_path / "c.npz", "w") as file:
+        file.writestr("skill.npy", pickle.dumps(Trap(trap)))
+        file.writestr("observations.npy", pickle.dumps(Trap(trap)))
     for file in ("b.npz", "c.npz"):
         with pytest.raises(ValueError, match=file):
             read(tmp_path / file)
@@ -177,14 +178,15 @@ def npy(x, shape=None, descr=None, version=b"\x01\x00") -> bytes:
         (npy(X, version=b"\x03\x00"), r"version \(3, 0\) of the format"),
         (npy(X)[3:], "has no readable header"),
         (b"", "has no readable header"),
+        (b"\x93NUMPY\x01\x00\x00\x10" + b"{" * 4096, "has no readable header"),
         (npy(X)[:9], "has no readable header"),
     ],
 )
 def test_headers_that_lie_are_refused(tmp_path, content, reason):
     for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        with zipfile.ZipFile(tmp_path / "a.npz", "w", compression) as archive:
-            archive.writestr("skill.npy", npy(WHO))
-            archive.writestr("observations.npy", content)
+        with zipfile.ZipFile(tmp_path / "a.npz", "w", compression) as file:
+            file.writestr("skill.npy", npy(WHO))
+            file.writestr("observations.npy", content)
         with pytest.raises(ValueError, match=rf"a\.npz: .*{reason}"):
             read_npz(tmp_path / "a.npz")
 
@@ -207,26 +209,46 @@ def test_other_files_are_refused(tmp_path):
         with pytest.raises(ValueError, match=rf"a\.npz: .*{reason}"):
             read_npz(path)
     for algorithm in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        with zipfile.ZipFile(path, "w", algorithm) as archive:
-            archive.writestr("observations", npy(X))
-            archive.writestr("skill", npy(WHO))
+        with zipfile.ZipFile(path, "w", algorithm) as file:
+            file.writestr("observations", npy(X))
+            file.writestr("skill", npy(WHO))
         with pytest.raises(ValueError, match="compressed in a way that NumPy does not write"):
             read_npz(path)
     np.savez_compressed(path, observations=X, skill=WHO)
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("observations", npy(X))
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("observations", npy(X))
     with pytest.raises(ValueError, match="the array 'observations' is in it twice"):
         read_npz(path)
 
 
-def test_a_wrong_checksum_is_found(tmp_path):
+@pytest.mark.parametrize("deflate", [True, False])
+@pytest.mark.parametrize("features", [None, [0]])
+def test_a_wrong_checksum_is_found(tmp_path, deflate, features):
     path = tmp_path / "a.npz"
-    np.savez(path, observations=X, skill=WHO)
-    content = bytearray(path.read_bytes())
-    content[content.index(X.tobytes()) + 100] ^= 1
-    path.write_bytes(content)
+    skill, observations = packed({"skill": npy(WHO), "observations": npy(X)}, deflate)
+    path.write_bytes(archive([skill, observations]))
+    assert len(read_npz(path, features)) == 6
+    path.write_bytes(archive([skill, observations._replace(crc=observations.crc ^ 1)]))
     with pytest.raises(ValueError, match=r"a\.npz is not an npz file, or is damaged \(Bad CRC-32"):
-        read_npz(path)
+        read_npz(path, features)
+
+
+def test_arrays_that_reach_over_the_end_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    for more, reason in ((10**12, r"but the whole file has \d+"), (2, "the array 'observations' ends early")):
+        content = npy(X, shape=(6 + more, 4, 3))
+        claim = len(content) + more * X[0].nbytes
+        path.write_bytes(
+            archive(
+                [
+                    *packed({"skill": npy(WHO), "other": npy(X)}, False),
+                    Member(b"observations", content, size=claim, packed=claim),
+                ]
+            )
+        )
+        monkeypatch.setattr(npz, "ON_DISK", 100)
+        with pytest.raises(ValueError, match=rf"a\.npz: .*{reason}"):
+            read_npz(path)
 
 
 def test_little_that_inflates_to_much_is_refused(tmp_path, monkeypatch):
@@ -236,6 +258,10 @@ def test_little_that_inflates_to_much_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"claims .* 160000 bytes, but is compressed to \d+;.* with np.savez"):
         read_npz(tmp_path / "a.npz")
     same(read_npz(write_npz(tmp_path / "b.npz", data)), data)  # what is written can be read
+    skill, much = packed({"skill": npy(WHO[:2]), "observations": npy(np.zeros((2, 10_000, 1)))}, True)
+    (tmp_path / "c.npz").write_bytes(archive([skill, much._replace(packed=10**6)]))  # a lie about the little
+    with pytest.raises(ValueError, match=r"c\.npz: .* but is compressed to \d{3};"):
+        read_npz(tmp_path / "c.npz")
 
 
 def test_what_is_not_a_file_is_refused(tmp_path):

@@ -166,10 +166,11 @@ def test_episodes_are_taken_by_number_or_mask():
 
 
 def test_what_is_not_finite_is_found_where_it_is():
-    x = EVEN.copy()
-    x[3, 2, 1] = np.inf
-    with pytest.raises(ValueError, match=r"mine: .* feature 'y' at step 2 of episode 3 is inf"):
-        Trajectories.of(x, WHO, features=["x", "y", "z"], source="mine").check_finite()
+    for episode, step in ((3, 2), (3, 0), (0, 3), (5, 3)):
+        x = EVEN.copy()
+        x[episode, step, 1] = np.inf
+        with pytest.raises(ValueError, match=rf"mine: .* feature 'y' at step {step} of episode {episode} is inf"):
+            Trajectories.of(x, WHO, features=["x", "y", "z"], source="mine").check_finite()
     Trajectories.of(EVEN, WHO).check_finite()
 
 

@@ -130,7 +130,7 @@ def test_order_two_of_a_function():
 @pytest.mark.parametrize("name", SETS)
 def test_pivoted_cholesky_holds_the_exact_value_at_every_order(name, kernel):
     for q in ORDERS:
-        for rank, tolerance in ((5, 0.01), (60, 0.01), (N, 1e-6)):
+        for rank, tolerance in ((20, 0.01), (N, 1e-6)):
             found = vendi_score_of_items(
                 items(name), kernel, q=q, method="pivoted Cholesky", rank=rank, tolerance=tolerance
             )
@@ -231,14 +231,14 @@ def test_stochastic_intervals_cover_as_often_as_they_say(q):
     X = items("many directions")[:100]
     value = reference.vendi_score(kernel_matrix(X, "rbf"), q)
     inside, narrow = 0, []
-    for seed in range(60):
+    for seed in range(40):
         found = vendi_score_of_items(
             X, q=q, method="stochastic Lanczos", rank=10, steps=12, confidence=0.9, tolerance=1e-9, seed=seed
         )
         inside += found.lower <= value <= found.upper
         narrow.append(found.upper / found.lower)
     certain = vendi_score_of_items(X, q=q, method="pivoted Cholesky", rank=10)
-    assert inside >= 49  # of 60 at 90 %; fewer would happen once in a hundred
+    assert inside >= 31  # of 40 at 90 %; fewer would happen once in a hundred
     assert np.median(narrow) < math.sqrt(certain.upper / certain.lower)
 
 

@@ -1,4 +1,4 @@
-"""The command line: `vendirl train`, `score`, `report`, `demo`, `figure2`, `list`."""
+"""The command line: `vendirl train`, `score`, `report`, `compare`, `demo`, `figure2`, `figure6`, `list`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Annotated
 import tyro
 
 from vendirl.cli.cache import keep_compiled_programs
+from vendirl.cli.compare import Compare
 from vendirl.cli.listing import List
 from vendirl.cli.progress import progress_bar
 from vendirl.cli.report import Report
@@ -52,6 +53,24 @@ class Figure2:
         figure2(self.out, self.seed)
 
 
+@dataclasses.dataclass
+class Figure6:
+    """Draw the paper's Figure 6: DIAYN's skills, its decision boundary, and both with spectral normalisation."""
+
+    out: Path = Path("figure6.png")
+    """The picture."""
+    seed: int = 0
+    """Of the skills."""
+    steps: float = 1e6
+    """Environment steps for each."""
+
+    def run(self) -> None:
+        """Train, draw."""
+        from vendirl.figure6 import figure6
+
+        figure6(self.out, self.seed, self.steps)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     try:
@@ -59,8 +78,10 @@ def main(arguments: list[str] | None = None) -> int:
             Annotated[Train, tyro.conf.subcommand("train")]
             | Annotated[Score, tyro.conf.subcommand("score")]
             | Annotated[Report, tyro.conf.subcommand("report")]
+            | Annotated[Compare, tyro.conf.subcommand("compare")]
             | Annotated[Demo, tyro.conf.subcommand("demo")]
             | Annotated[Figure2, tyro.conf.subcommand("figure2")]
+            | Annotated[Figure6, tyro.conf.subcommand("figure6")]
             | Annotated[List, tyro.conf.subcommand("list")],  # type: ignore[arg-type]
             prog="vendirl",
             description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",

@@ -186,7 +186,7 @@ def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, there:
         except _UNREADABLE as error:
             raise ValueError(f"the array {name!r} has no readable header ({str(error)[:200]})") from None
         header = _Header(member, name, shape, dtype, fortran, file.tell())
-    if dtype.hasobject or dtype.kind not in "fiubU" or dtype.itemsize == 0:
+    if dtype.kind not in "fiubU" or dtype.itemsize == 0:
         what = "Python objects, which would have to be unpickled" if dtype.hasobject else f"values of type {dtype}"
         raise ValueError(f"the array {name!r} holds {what[:200]}; save numbers, or text for names")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -239,12 +239,11 @@ def _values(path: Path, header: _Header, chosen: Sequence[int] | None = None) ->
                 _fill(file, part, header.name)
                 values[first : first + stretch] = part.view(dtype).reshape(-1, shape[-1])[:, chosen]
             values = values.reshape(*shape[:-1], len(chosen))
-        file.read(1)  # the end, where the checksum is compared
     return values
 
 
 def _fill(file, flat: np.ndarray, name: str) -> None:
-    """Fill bytes from a file."""
+    """Fill bytes from a file, which compares the checksum when its last ones are read."""
     view, done = flat.data, 0
     while done < len(view):
         got = file.readinto(view[done : done + _CHUNK])
@@ -256,11 +255,10 @@ def _fill(file, flat: np.ndarray, name: str) -> None:
 def _mapped(path: Path, header: _Header) -> np.ndarray:
     """An array that is stored as it is in the file, mapped from there."""
     member = header.member
-    with open(path, "rb") as file:
+    with _archive(path) as archive, open(path, "rb") as file:
         file.seek(member.header_offset + 26)  # the lengths of name and extra field before the array itself
         sizes = file.read(4)
         first = member.header_offset + 30 + int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little")
-        file.seek(0, os.SEEK_END)
-        if first + member.file_size > file.tell():
-            raise ValueError(f"{path}: the array {header.name!r} ends early; the file is damaged")
+        if first + member.file_size > archive.start_dir:
+            raise ValueError(f"the array {header.name!r} ends early; the file is damaged")
     return np.memmap(path, header.dtype, "r", first + header.start, header.shape, "F" if header.fortran else "C")

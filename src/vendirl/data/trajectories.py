@@ -421,7 +421,7 @@ def numbers(x: Any, name: str) -> np.ndarray:
     array = _array(x, name)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be an array of real numbers, but has type {array.dtype}")
-    if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
+    if array.dtype in (np.float32, np.float64):  # of this machine's byte order
         return array
     with np.errstate(over="ignore", invalid="ignore"):  # what float64 cannot hold is not finite in it, and found later
         return array.astype(np.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else np.float64)

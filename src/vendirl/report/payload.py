@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vendirl.data import Trajectories, each, read
-from vendirl.evaluation.comparison import compare
+from vendirl.evaluation.comparison import Comparison, compare
 from vendirl.evaluation.evaluate import Diversity, Evaluation, evaluate
 from vendirl.similarity import parse
 
@@ -25,6 +25,7 @@ def payload(
     title: str = "Skills report",
     command: str = "",
     progress=None,
+    table: Comparison | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
     """Evaluate runs and files for `render`.
@@ -32,6 +33,7 @@ def payload(
     Args:
         sources: run folders, npz files, Minari data sets. A run of several seeds is shown seed by seed.
         similarities: to measure all of them by; if none, those that the runs were trained with, and `overlap`.
+        table: a comparison to show in place of one of the sources themselves.
         progress: called with the name of each set before it is evaluated.
         settings: of `evaluate`.
     """
@@ -50,7 +52,7 @@ def payload(
     return {
         "title": title,
         "sets": sets,
-        "comparison": _comparison(groups) if len(groups) > 1 or len(paths) > len(groups) else None,
+        "comparison": _comparison(groups, table) if len(paths) > 1 else None,
         "versions": evaluation.to_json()["versions"],
         "command": command,
     }
@@ -169,10 +171,10 @@ def _curve(run: dict[str, Any] | None, ceiling: float | None) -> dict[str, Any] 
     return {"steps": steps, "scores": scores, "ceiling": ceiling} if rows else None
 
 
-def _comparison(groups: dict[str, list[Evaluation]]) -> dict[str, Any]:
-    named = {_name(key, evaluations): evaluations for key, evaluations in groups.items()}
-    table = compare(named)
-    seeds = {len(evaluations) for evaluations in groups.values()}
+def _comparison(groups: dict[str, list[Evaluation]], table: Comparison | None) -> dict[str, Any]:
+    if table is None:
+        table = compare({_name(key, evaluations): evaluations for key, evaluations in groups.items()})
+    seeds = {len(scores) for row in table.scores.values() for scores in row.values()}
     many = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{seeds.pop()}"
     return {
         "methods": list(table.methods),

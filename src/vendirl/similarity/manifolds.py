@@ -24,6 +24,7 @@ from typing import Literal, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from threadpoolctl import threadpool_limits
 
 from vendirl.similarity.algebra import whole
 
@@ -115,8 +116,9 @@ def precision_matrix(skills: Sequence[np.ndarray], neighbours: int = 3) -> np.nd
             raise ValueError(f"skills[{i}] has no observations: every skill needs at least one")
     if sum(map(len, skills)) <= FEW:
         return Pool(skills, neighbours).precision([[i] for i in range(len(skills))])
-    with ThreadPoolExecutor(THREADS) as threads:  # NumPy lets go of the interpreter in what takes time
-        manifolds = _Manifolds(skills)
+    manifolds = _Manifolds(skills)
+    # Threads of ours, each with products of its own: the threads of BLAS would wait for each other at every small one.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(lambda i: manifolds.fill(i, skills[i], neighbours), range(len(skills))))
         return np.array(list(threads.map(manifolds.precision, range(len(skills)))))
 

@@ -28,6 +28,9 @@ class overlap(TrajectorySimilarity):  # noqa: N801
     that do not overlap at all. It needs more than k observations per skill; when fewer are there (inside `jit`,
     where that cannot be refused), the ball reaches to the farthest one.
 
+    `kernel_matrix` of NumPy input computes it on the host, where observations too far apart to matter are not compared
+    (see `manifolds`); inside `jit` all are compared with all.
+
     Args:
         neighbours: k, 3 as in the paper.
         measure: "f1", or "precision" or "recall" averaged over the two directions so that k is symmetric (they are

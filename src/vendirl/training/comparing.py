@@ -1,0 +1,118 @@
+"""Methods side by side: train each under the same learner, environment and budget, and score all in all senses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from vendirl.data import each
+from vendirl.evaluation.comparison import Comparison, compare
+from vendirl.evaluation.evaluate import Evaluation, evaluate
+from vendirl.methods import VendiRL, parse_method, terms
+from vendirl.similarity import parse
+from vendirl.training import checkpoint
+from vendirl.training.run import Progress, run
+from vendirl.training.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Contestant:
+    """A method to train: its name in the table, and the settings of its run."""
+
+    name: str
+    settings: Settings
+
+
+def contestants(methods: Sequence[str], similarities: Sequence[str], settings: Settings) -> list[Contestant]:
+    """One for each method; methods with VendiRL's reward are trained once for each similarity that they are scored
+    by."""
+    if not methods:
+        raise ValueError("methods is empty: name at least one, such as vendirl")
+    if not similarities:
+        raise ValueError("similarities is empty: name at least one, such as mmd")
+    found = []
+    for text in methods:
+        method = parse_method(text)
+        depends = any(isinstance(m, VendiRL) and m.similarity is None for _, m in terms(method))
+        for similarity in similarities if depends else similarities[:1]:
+            chosen = dataclasses.replace(settings, method=text, similarity=similarity)
+            chosen.build()  # refuses what is impossible before anything is trained
+            found.append(Contestant(f"{text} [{similarity}]" if depends else text, chosen))
+    names = [contestant.name for contestant in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"a method is named twice: {', '.join(names)}")
+    return found
+
+
+def train_all(
+    entrants: Sequence[Contestant], out: Path, progress: Callable[[Contestant], Progress | None] | None = None
+) -> dict[str, Path]:
+    """Train each in a folder of its own; what was finished before is kept, what was interrupted goes on."""
+    folders = {}
+    for entrant in entrants:
+        folder = out / _slug(entrant.name)
+        folders[entrant.name] = folder
+        if (folder / "summary.json").exists() and _same(folder, entrant.settings):
+            continue
+        report = None if progress is None else progress(entrant)
+        run(entrant.settings, folder, resume=(folder / "settings.json").exists(), progress=report)
+    return folders
+
+
+def score_all(
+    folders: dict[str, Path], similarities: Sequence[str], seed: int = 0
+) -> tuple[Comparison, dict[str, list[Evaluation]]]:
+    """Score every seed of every method under every similarity."""
+    found = {
+        name: [evaluate(path, similarities, measures=True, seed=seed) for path in each(folder)]
+        for name, folder in folders.items()
+    }
+    return compare(found, seed=seed), found
+
+
+def write_results(out: Path, table: Comparison, found: dict[str, list[Evaluation]]) -> Path:
+    """comparison.json: the table, and for each seed of each method what was measured."""
+    plain: dict[str, Any] = table.to_json()
+    plain["evaluations"] = {name: [e.to_json() for e in evaluations] for name, evaluations in found.items()}
+    for evaluations in plain["evaluations"].values():
+        for evaluation in evaluations:
+            for result in evaluation["results"].values():
+                del result["kernel"]  # by far the largest part, and quickly computed again
+    path = out / "comparison.json"
+    checkpoint.write_atomically(path, json.dumps(plain, indent=1) + "\n")
+    return path
+
+
+def _same(folder: Path, settings: Settings) -> bool:
+    from vendirl.training.run import read_settings
+
+    theirs = read_settings(folder)
+    if theirs != settings:
+        raise ValueError(
+            f"{folder} holds a run of the same name with other settings; choose another --out, or remove that folder"
+        )
+    return True
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-.=" else "_" for c in name).strip("_")[:80]
+
+
+def split(text: str) -> list[str]:
+    """The parts of a list with commas, but for commas within brackets."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if c == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def check_similarities(similarities: Sequence[str]) -> None:
+    """Refuse text that is no similarity before anything is trained."""
+    for similarity in similarities:
+        parse(similarity)
