@@ -1,8 +1,18 @@
-"""Settings of all tests: hypothesis draws the same examples on every run."""
+"""Settings of all tests: hypothesis draws the same examples on every run, and a program is compiled once in a run."""
 
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small; threads would only wait for each other
+
+# Compiling is most of what the tests do. Programs are kept for this run of the tests, shared by its processes, and
+# thrown away at its end, so that what is tested is always compiled from what is there.
+_run = os.environ.setdefault("VENDIRL_TEST_RUN", str(os.getpid()))
+CACHE = Path(tempfile.gettempdir()) / f"vendirl-tests-{_run}"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
 from hypothesis import HealthCheck, settings
 
@@ -15,3 +25,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("deterministic")
+
+
+def pytest_sessionfinish(session):
+    """The first process, which started the others, throws the programs away."""
+    if _run == str(os.getpid()):
+        shutil.rmtree(CACHE, ignore_errors=True)

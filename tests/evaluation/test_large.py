@@ -163,6 +163,16 @@ def test_pivots_stop_when_the_tolerance_is_met():
     assert "tolerance was not met" in few.reason
 
 
+def test_pivots_end_where_only_rounding_is_left():
+    def rounded(x, y):
+        return np.exp(-np.square(x[:, None] - y).sum(-1)).astype(np.float32)
+
+    for name in ("fast decay", "one feature"):
+        found = vendi_score_of_items(items(name), rounded, method="pivoted Cholesky", rank=N, tolerance=1e-12)
+        assert 0 < found.details["residual"] < 1e-5
+        holds(found, exact(name, "rbf", 1))
+
+
 def test_a_kernel_that_is_not_positive_semidefinite():
     def far_is_near(x, y):
         return np.cos(3 * np.abs(x - y.T)) ** 3 - 0.5 * np.minimum(np.abs(x - y.T), 1)
@@ -223,6 +233,7 @@ def test_quadratures_hold_the_quadratic_form():
         assert widths[1] < widths[0] / 5
     low, high = large._quadratures(T[:4, :4], lambda x: x**6)  # 4 nodes, one of them at 0: exact to degree 6
     np.testing.assert_allclose([low, high], np.square(v @ U) @ lam**6, rtol=1e-10)
+    assert large._quadratures(T[:4, :4], lambda x: (x < 1e-12).astype(float))[1] > 0
 
 
 @pytest.mark.parametrize("q", [1, math.inf])

@@ -34,8 +34,8 @@ def reference(skills, neighbours):
 
 SIZES = {
     "all with all": {},
-    "small blocks": {"FEW": 0, "BLOCK": 8, "CHUNK": 16, "BATCH": 3, "PAIRS": 64},
-    "blocks": {"FEW": 0},
+    "small blocks": {"FEW": 0, "ONCE": 0, "BLOCK": 8, "CHUNK": 16, "BATCH": 3, "PAIRS": 64},
+    "blocks": {"ONCE": 0},
 }
 
 

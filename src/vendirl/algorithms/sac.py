@@ -76,6 +76,8 @@ class SAC:
     """How far the target critics move towards the critics in each gradient step."""
     temperature: float = 0.1
     """α at first."""
+    reward_scale: float = 10.0
+    """Factor of rewards, which decides how much they count against entropy."""
     learn_temperature: bool = True
     target_entropy: float = -1.0
     """Entropy that α is learned towards, for each dimension of the action, in half widths of the action box."""
@@ -236,7 +238,7 @@ class SAC:
         target = self._lower(next_q, z)
         if not self.successor:
             target = target - alpha * next_log_prob[:, None]
-        returns = returns[:, None] if returns.ndim == 1 else returns
+        returns = self.reward_scale * (returns[:, None] if returns.ndim == 1 else returns)
         target = jax.lax.stop_gradient(returns + bootstrap[:, None] * target)
 
         def critic_loss(flat):

@@ -146,14 +146,32 @@ def vendi_score_of_items(
         ('pivoted Cholesky', 8.0, 8)
     """
     X, q = _checked_items(items), _checked_order(q)
-    n, d = X.shape
     _check(tolerance > 0, "tolerance", "be a positive number", tolerance)
     _check(0 < confidence < 1, "confidence", "lie strictly between 0 and 1", confidence)
     for name, value in (("rank", rank), ("probes", probes), ("steps", steps), ("features", features)):
         _check(value == int(value) and value >= 2, name, "be a whole number, at least 2", value)
     _refuse_unknown(method, METHODS, "method")
     X, kernel = _prepared(X, kernel, scale)
-    rng = np.random.default_rng(seed)
+    effort = _Effort(tolerance, rank, probes, steps, features, confidence)
+    found = _found(kernel, X, q, method, effort, np.random.default_rng(seed))
+    return _widened(found, kernel.eps) if isinstance(kernel, _Function) else found
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """The settings of `vendi_score_of_items`."""
+
+    tolerance: float
+    rank: int
+    probes: int
+    steps: int
+    features: int
+    confidence: float
+
+
+def _found(kernel, X, q: float, method: str, effort: _Effort, rng) -> LargeScore:
+    """The score of checked items by the method asked for, or the one that fits."""
+    (n, d), tolerance, confidence = X.shape, effort.tolerance, effort.confidence
     chosen, reason = (method, "asked for") if method != "auto" else _choice(kernel, n, d, q)
     result = partial(LargeScore, q=q, items=n, method=chosen, reason=reason)
 
@@ -171,12 +189,12 @@ def vendi_score_of_items(
         if not isinstance(kernel, _Distance):
             raise ValueError("method 'random features' needs kernel='rbf' or 'laplace'; use 'auto'")
         _check(0 < q < math.inf, "q", "lie strictly between 0 and infinity for method 'random features'", q)
-        interval = _random_features(kernel, X, q, features, confidence, rng)
-        return result(*interval, confidence=confidence, details={"features": 2 * features})
+        interval = _random_features(kernel, X, q, effort.features, confidence, rng)
+        return result(*interval, confidence=confidence, details={"features": 2 * effort.features})
 
     if chosen == "stochastic Lanczos" and (obstacle := _no_lanczos(kernel, X, q)):
         raise (ImportError if "pip install" in obstacle else ValueError)(f"method 'stochastic Lanczos': {obstacle}")
-    low_rank = _pivoted_cholesky(kernel, X, q, tolerance, min(rank, n), rng)
+    low_rank = _pivoted_cholesky(kernel, X, q, tolerance, min(effort.rank, n), rng)
     details = {"rank": len(low_rank.spectrum), "residual": low_rank.residual}
     certain = result(*_middle(low_rank.lower, low_rank.upper), details=details)
     if chosen == "pivoted Cholesky":
@@ -187,7 +205,7 @@ def vendi_score_of_items(
         if obstacle := _no_lanczos(kernel, X, q) or ("K is too large for many passes over it" if n * n > PASS else ""):
             return replace(certain, reason=f"{reason}; the tolerance was not met, and {obstacle}")
         reason = f"{reason}, and pivoted Cholesky of rank {details['rank']} leaves more than the tolerance"
-    steps = min(steps, n)
+    probes, steps = effort.probes, min(effort.steps, n)
     lower, upper = _stochastic_lanczos(kernel, X, q, tolerance, low_rank, probes, steps, confidence, rng)
     lower, upper = max(lower, certain.lower), min(upper, certain.upper)  # both hold
     if lower > upper:  # the draw was one of the few that the confidence leaves; what is certain stays
@@ -317,33 +335,37 @@ def _pivoted_cholesky(kernel, X, q, tolerance, rank, rng) -> _LowRank:
 
     Of each block only those are kept that, next to the others in it, still reduce the residual much.
     """
-    n = len(X)
+    n, eps = len(X), kernel.eps if isinstance(kernel, _Function) else float(np.finfo(float).eps)
     F = np.empty((n, rank))
     d = np.ones(n)
-    m, check = 0, 16
+    m, check, found = 0, 16, 1
     while True:
-        residual = float(np.maximum(d, 0).mean())
+        weights = np.maximum(d, 0)
+        residual = float(np.abs(d).mean())  # negative ones are rounding, and count as doubt
         done = m == rank or residual <= max(4 * n * np.finfo(float).eps, 1e-13)
+        done = done or found == 0 or not weights.any()  # what is left is rounding of the kernel's values
         if done or m >= check:
             spectrum = np.maximum(np.linalg.eigvalsh(F[:, :m].T @ F[:, :m] / n)[::-1], 0)
+            spectrum *= (1 - residual) / spectrum.sum()
             lower, upper = _spectrum_bounds(spectrum, residual, n, q)
             if done or math.sqrt(upper / lower) - 1 <= tolerance:
                 return _LowRank(F[:, :m], spectrum, residual, lower, upper)
             check = 2 * m
-        weights = np.maximum(d, 0)
         size = min(max(m, 16), 128, rank - m, int((weights > 0).sum()))
         pivots = rng.choice(n, size, replace=False, p=weights / weights.sum())
         G = _block(kernel, X, X[pivots]) - F[:, :m] @ F[pivots, :m].T
-        least = min(residual / 10, float(d[pivots].max()) / 2)
+        # a pivot near the rounding of the kernel's values would magnify it
+        least = max(min(residual / 10, float(d[pivots].max()) / 2), 300 * eps if isinstance(kernel, _Function) else 0)
         L, order, found, _ = scipy.linalg.lapack.dpstrf(G[pivots], tol=least, lower=1)
+        if found == 0:
+            continue
         kept = order[:found] - 1
         new = scipy.linalg.solve_triangular(L[:found, :found], G[:, kept].T, lower=True, check_finite=False).T
         F[:, m : m + found] = new
         m += found
         d -= np.square(new).sum(1)
         d[pivots[kept]] = 0
-        noise = math.sqrt(_eps(kernel))
-        if not d.min() >= -noise:
+        if not d.min() >= -math.sqrt(eps):
             raise ValueError(
                 f"kernel is not positive semidefinite: item {int(d.argmin())} has a residual of {d.min():.3g} after "
                 f"{m} pivots. Use method='exact' on fewer items, or a kernel that is positive semidefinite"
@@ -531,8 +553,7 @@ def _quadratures(T: np.ndarray, f: Callable) -> tuple[float, float]:
 def _precision(kernel, X, q, tolerance, low_rank: _LowRank, rng) -> tuple[Any, float]:
     """The type for blocks of K, and what their rounding can do to tr g(ρ).
 
-    The rounding Δ of K is measured in some rows. ‖Δ/N‖_1 <= ‖Δ‖_F/sqrt(N) =: 2T bounds the change of the entropy by
-    T log N + H(T) (Fannes and Audenaert), that of tr ρ^q by 2qT for q > 1 and by N^(1-q) (2T)^q for q < 1.
+    The rounding Δ of K is measured in some rows, and ‖Δ/N‖_1 <= ‖Δ‖_F/sqrt(N).
     """
     n = len(X)
     rows = rng.choice(n, min(n, 64), replace=False)
@@ -541,17 +562,39 @@ def _precision(kernel, X, q, tolerance, low_rank: _LowRank, rng) -> tuple[Any, f
             rough = np.array(_traced_block(kernel, jnp.asarray(X[rows], dtype), jnp.asarray(X, dtype)), np.float64)
         rough[np.arange(len(rows)), rows] = 1
         double = math.sqrt(n * np.square(rough - _block(kernel, X[rows], X)).mean())
-        half = min(double / 2, 0.5)
-        if q == 1:
-            allowance = half * math.log(n) + float(scipy.special.entr(half) + scipy.special.entr(1 - half))
-            worth = tolerance
-        else:
-            allowance = q * double if q > 1 else n ** (1 - q) * double**q
-            sums = float(np.sum(low_rank.spectrum**q))
-            worth = abs(1 - q) * tolerance * sums
+        allowance = _allowance(double, n, q)
+        worth = tolerance if q == 1 else abs(1 - q) * tolerance * float(np.sum(low_rank.spectrum**q))
         if allowance <= worth / 4:
             break
     return dtype, allowance
+
+
+def _allowance(change: float, n: int, q: float) -> float:
+    """How much tr g(ρ) can change if ρ changes by 2T = `change` in the trace norm.
+
+    T log N + H(T) for the entropy (Fannes and Audenaert), 2qT for q > 1, N^(1-q) (2T)^q for q < 1.
+    """
+    if q == 1:
+        T = min(change / 2, 0.5)
+        return T * math.log(n) + float(scipy.special.entr(T) + scipy.special.entr(1 - T))
+    return q * change if q > 1 else n ** (1 - q) * change**q
+
+
+def _widened(found: LargeScore, eps: float) -> LargeScore:
+    """The interval for a kernel whose values carry a rounding of 4 ε, which ‖Δ/N‖_1 <= 4 ε sqrt(N) allows for."""
+    n, q, change = found.items, found.q, 4 * eps * math.sqrt(found.items)
+    if q == 0:
+        return found  # a count has no neighbourhood
+    if q == math.inf:
+        lower, upper = 1 / (1 / found.lower + change), 1 / max(1 / found.upper - change, 1 / n)
+    else:
+        power, allowance = (
+            (lambda VS: -math.log(VS)) if q == 1 else (lambda VS: math.copysign(VS ** (1 - q), q - 1)),
+            _allowance(change, n, q),
+        )
+        score = _convex(q)[2]
+        lower, upper = float(score(power(found.lower) + allowance)), float(score(power(found.upper) - allowance))
+    return replace(found, lower=lower, upper=upper)
 
 
 def _no_lanczos(kernel, X, q) -> str:
@@ -586,6 +629,17 @@ class _Distance:
         return 1 / np.abs(rng.normal(size=shape)) if self.root else math.sqrt(2)
 
 
+@dataclass(frozen=True)
+class _Function:
+    """A kernel of the user's, and the relative rounding ε of the values it returns."""
+
+    call: Kernel  # a function of ours around it, which has a hash whatever the kernel is
+    eps: float
+
+    def __call__(self, x, y):
+        return self.call(x, y)
+
+
 def _prepared(X, kernel, scale):
     """Items such that the kernel has no scale left, centred or of unit length; and the kernel."""
     if isinstance(kernel, str):
@@ -606,12 +660,14 @@ def _prepared(X, kernel, scale):
         X = X / np.abs(X).max(1, keepdims=True)
         return X / np.linalg.norm(X, axis=1, keepdims=True), kernel
     few = X[:64]
-    K = _block(kernel, few, few)
+    dtype = getattr(kernel(few, few), "dtype", np.dtype(np.float64))
+    function = _Function(lambda x, y: kernel(x, y), float(np.finfo(dtype if dtype.kind == "f" else np.float64).eps))
+    K = _block(function, few, few)
     if np.abs(np.diagonal(K) - 1).max() > 1e-3:
         raise ValueError(f"kernel: k(x, x) must be 1, but is {np.diagonal(K)[np.abs(np.diagonal(K) - 1).argmax()]:.6g}")
     if np.abs(K - K.T).max() > 1e-4:
         raise ValueError("kernel: k(x, y) must equal k(y, x), but does not among the first items")
-    return X, lambda x, y: kernel(x, y)  # hashable, whatever the kernel is
+    return X, function
 
 
 def _block(kernel, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -642,11 +698,6 @@ def _squared_distances(x, y):
     xx, yy = jnp.sum(x * x, 1)[:, None], jnp.sum(y * y, 1)
     square = xx + yy - 2 * jnp.matmul(x, y.T, precision="highest")
     return square, (x.shape[1] + 8) * float(jnp.finfo(x.dtype).eps) * (xx + yy)
-
-
-def _eps(kernel) -> float:
-    """The rounding of a kernel's values; a function of the user's may work in float32."""
-    return float(np.finfo(np.float64 if isinstance(kernel, _Distance | str) else np.float32).eps)
 
 
 # ---- input ---------------------------------------------------------------------------------------------------------

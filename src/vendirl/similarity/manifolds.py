@@ -33,7 +33,8 @@ Measure = Literal["f1", "precision", "recall"]
 BLOCK = 128  # observations in a block: fewer make tighter blocks, more make faster matrix products
 CHUNK = 1024  # observations in a matrix product, so that it stays in the cache
 BATCH = 256  # blocks of observations tested together, which bounds the memory
-FEW = 4000  # observations that are compared all with all
+FEW = 4000  # observations whose distances a `Pool` keeps
+ONCE = 2**24  # comparisons of features up to which all with all is the faster way to a single matrix
 THREADS = min(8, os.cpu_count() or 1)  # each needs up to about 100 MB
 PAIRS = 2**18  # pairs of possible neighbours kept before the bound on their distance is tightened
 SLACK = 1 + 1e-9  # on bounds of distances, far above their rounding in float64
@@ -114,7 +115,8 @@ def precision_matrix(skills: Sequence[np.ndarray], neighbours: int = 3) -> np.nd
     for i, x in enumerate(skills):
         if not len(x):
             raise ValueError(f"skills[{i}] has no observations: every skill needs at least one")
-    if sum(map(len, skills)) <= FEW:
+    total = sum(map(len, skills))
+    if total <= FEW and total**2 * skills[0].shape[1] <= ONCE:
         return Pool(skills, neighbours).precision([[i] for i in range(len(skills))])
     manifolds = _Manifolds(skills)
     # Threads of ours, each with products of its own: the threads of BLAS would wait for each other at every small one.
