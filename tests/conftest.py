@@ -5,6 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from hypothesis import HealthCheck, settings
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small; threads would only wait for each other
 
 # Compiling is most of what the tests do. Programs are kept for this run of the tests, shared by its processes, and
@@ -13,8 +15,6 @@ _run = os.environ.setdefault("VENDIRL_TEST_RUN", str(os.getpid()))
 CACHE = Path(tempfile.gettempdir()) / f"vendirl-tests-{_run}"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
-
-from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "deterministic",

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from vendirl.cli import main
@@ -22,11 +23,6 @@ QUICK = [
     "--ppo.minibatches",
     "2",
 ]
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "cache"))
 
 
 def test_train_writes_a_run_and_prints_the_score(tmp_path, capsys):
@@ -58,7 +54,7 @@ def test_mistakes_are_one_line_with_the_fix(tmp_path, capsys, arguments, message
 def test_list_names_everything(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
-    for name in ("cosine", "covariance", "overlap", "point", "maze", "vendirl"):
+    for name in ("cosine", "covariance", "overlap", "point", "maze", "vendirl", "diayn-sn", "metra"):
         assert name in printed
 
 
@@ -68,3 +64,80 @@ def test_help_is_there_for_a_newcomer():
     )
     assert "--similarity" in done.stdout
     assert "vendirl list" in done.stdout
+
+
+@pytest.fixture
+def skills(tmp_path):
+    """An npz file as any method could write it."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(8, 12, 2)) + 9 * np.repeat(np.arange(4), 2)[:, None, None]
+    np.savez(tmp_path / "skills.npz", observations=x, skill=np.repeat(np.arange(4), 2))
+    return str(tmp_path / "skills.npz")
+
+
+def test_score_prints_a_table_and_json(skills, capsys):
+    assert main(["score", skills, "--similarity", "overlap", "--similarity", "mmd(scale=4)"]) == 0
+    printed = capsys.readouterr().out
+    assert "Vendi Score" in printed
+    assert "4 skills, 8 episodes" in printed
+    assert main(["score", skills, "--similarity", "overlap", "--similarity", "mmd(scale=4)", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)[skills]
+    assert set(found) == {"overlap", "mmd(scale=4)"}
+    for result in found.values():
+        assert {"vendi_score", "interval", "null", "ceiling", "negative_mass", "profile"} <= set(result)
+        assert 1 <= result["vendi_score"] <= result["ceiling"] == 4
+
+
+def test_scoring_what_is_not_skill_data_is_one_line(tmp_path, capsys):
+    (tmp_path / "x.npz").write_bytes(b"not an archive")
+    for arguments in (["score", str(tmp_path / "x.npz")], ["score", str(tmp_path / "none.npz")], ["score"]):
+        code = None
+        try:
+            code = main(arguments)
+        except SystemExit as stop:  # tyro's own, for arguments that are missing
+            code = stop.code
+        assert code == 2
+        error = capsys.readouterr().err
+        assert "Traceback" not in error
+        assert error
+
+
+def test_report_writes_a_page(skills, tmp_path, capsys):
+    assert main(["report", skills, "--similarity", "mmd", "--out", str(tmp_path / "r.html")]) == 0
+    assert "wrote" in capsys.readouterr().out
+    assert (tmp_path / "r.html").stat().st_size > 1e6
+
+
+def test_compare_trains_scores_and_takes_up_what_is_there(tmp_path, capsys):
+    out = tmp_path / "cmp"
+    arguments = ["compare", "--methods", "random,vendirl", "--similarities", "mmd(scale=4),cosine", "--skills", "3"]
+    arguments += ["--seeds", "2", "--scenes", "8", "--steps", "4e3", "--out", str(out)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "random" in printed
+    table = json.loads((out / "comparison.json").read_text())
+    assert table["methods"] == ["random", "vendirl [mmd(scale=4)]", "vendirl [cosine]"]
+    assert np.shape(table["iqm"]) == (3, 2)
+    assert len(table["scores"]["random"]["cosine"]) == 2
+    assert (out / "report.html").exists()
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/summary.json")}
+    assert len(before) == 3
+    assert main(arguments) == 0  # all is done: nothing is trained again
+    assert before == {path: path.stat().st_mtime_ns for path in out.glob("*/summary.json")}
+    assert main([*arguments[:-1], str(out), "--steps", "8e3"]) == 2
+    assert "other settings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["--methods", "random,diyan"], "did you mean 'diayn'"),
+        (["--similarities", "mdm"], "did you mean 'mmd'"),
+        (["--methods", "random,random"], "named twice"),
+        (["--learner", "dqn"], "learner must be ppo or sac"),
+    ],
+)
+def test_compare_refuses_before_it_trains(tmp_path, capsys, changes, message):
+    assert main(["compare", "--out", str(tmp_path / "cmp"), *changes]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "cmp").exists()

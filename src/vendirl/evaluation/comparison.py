@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.stats
 
 from vendirl.evaluation.evaluate import Evaluation
 
 
 def interquartile_mean(scores: Any) -> Any:
     """The mean of the middle half of scores along the first axis: a quarter is cut at each end, rounded down."""
-    return scipy.stats.trim_mean(np.asarray(scores, float), 0.25, axis=0)
+    ordered = np.sort(np.asarray(scores, float), axis=0)
+    cut = len(ordered) // 4
+    return ordered[cut : len(ordered) - cut].mean(0)
 
 
 def interval(
@@ -166,8 +167,13 @@ def correlations(evaluations: Sequence[Evaluation]) -> tuple[list[str], np.ndarr
         for name, values in columns.items()
         if len(values) == len(evaluations) and None not in values and np.ptp(np.array(values, float)) > 0
     }
-    ranks = np.array([scipy.stats.rankdata(values) for values in whole.values()])
+    ranks = np.array([_ranks(values) for values in whole.values()])
     return list(whole), np.atleast_2d(np.corrcoef(ranks)) if len(whole) else np.zeros((0, 0))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """How many are less, and half of how many are equal."""
+    return (values[:, None] > values).sum(1) + 0.5 * (values[:, None] == values).sum(1)
 
 
 def _resampled(scores: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:

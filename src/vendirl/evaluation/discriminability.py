@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measure import Measure
@@ -77,6 +76,8 @@ def discriminability(
         return result(None, f"limit={limit} leaves a skill without observations to learn from; raise it")
     settings["neighbours"] = k = int(min(neighbours, learned.min()))
     settings["observations"] = len(rows)
+    from scipy.spatial import cKDTree  # takes long to import, and most who import vendirl do without
+
     right = np.zeros(len(rows))
     for f in range(folds):
         train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)

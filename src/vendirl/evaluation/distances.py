@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist, pdist
 
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measure import Measure
@@ -109,6 +107,8 @@ def sliced_distances(
     groups: Sequence[np.ndarray], order: int = 1, directions: int = 64, quantiles: int = 128, seed: int = 0
 ) -> np.ndarray:
     """(pairs,) sliced W_p between groups of (M_i, D) points, by quantiles (i + ½)/quantiles of their projections."""
+    from scipy.spatial.distance import pdist  # takes long to import, and most who import vendirl do without
+
     drawn = np.random.default_rng(seed).normal(size=(groups[0].shape[1], directions))
     unit = drawn / np.linalg.norm(drawn, axis=0)
     levels = (np.arange(quantiles) + 0.5) / quantiles
@@ -121,6 +121,9 @@ def sliced_distances(
 def _exact(a: np.ndarray, b: np.ndarray, order: int) -> float:
     if a.shape[1] == 1:
         return _on_a_line(a[:, 0], b[:, 0], order)
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
     cost = cdist(a, b) ** order
     return float(cost[linear_sum_assignment(cost)].mean() ** (1 / order))
 

@@ -11,7 +11,6 @@ import math
 import numpy as np
 import scipy.linalg
 from jaxtyping import ArrayLike, Float
-from scipy.special import logsumexp
 
 from vendirl.evaluation.measure import Measure
 from vendirl.score import _check_kernel
@@ -60,6 +59,8 @@ def leinster_cobbold(K: Float[ArrayLike, "n n"], q: float = 1.0, weights: ArrayL
     if abs(q - 1) < 0.5:  # without cancellation
         log_sum = math.log1p(np.sum(p * np.expm1((q - 1) * log_ordinary)))
     else:
+        from scipy.special import logsumexp
+
         log_sum = logsumexp((q - 1) * log_ordinary, b=p)
     return result(math.exp(log_sum / (1 - q)))
 

@@ -23,7 +23,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from vendirl.similarity.algebra import whole
@@ -148,6 +147,13 @@ def overlap_kernel(precision: np.ndarray, measure: Measure = "f1", scale: float 
     return np.where(np.eye(K.shape[-1], dtype=bool), 1, K**scale)
 
 
+def _distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """(M, L) Euclidean distances."""
+    from scipy.spatial.distance import cdist  # takes half a second to import, and only large sets need it
+
+    return cdist(x, y)
+
+
 # ---- all with all --------------------------------------------------------------------------------------------------
 
 
@@ -231,7 +237,9 @@ class _Manifolds:
         own, blocks = self._of(a)
         inside = np.zeros(len(self.points), bool)
         inside[own] = True
-        near = cdist(self.centre[blocks], self.centre) <= (self.reach[blocks, None] + self.radius) * SLACK
+        near: np.ndarray = (
+            _distances(self.centre[blocks], self.centre) <= (self.reach[blocks, None] + self.radius) * SLACK
+        )
         near[:, blocks] = False
         reached = np.flatnonzero(near.any(0))
         for some in _pieces(reached, BATCH):
@@ -323,7 +331,7 @@ def _squared_radii(points: np.ndarray, centre: np.ndarray, radius: np.ndarray, n
 def _bound_on_radii(points, centre, k: int, queries, balls) -> np.ndarray:
     """At least r², (M,): the squared distance to the k-th nearest neighbour in the blocks around."""
     M, bound = len(points), np.empty(len(points))
-    around = np.argsort(cdist(centre, centre), axis=1)[:, : max(4, k // BLOCK + 2)]
+    around = np.argsort(_distances(centre, centre), axis=1)[:, : max(4, k // BLOCK + 2)]
     for j, blocks in enumerate(around):
         rows = np.arange(j * BLOCK, min((j + 1) * BLOCK, M))
         columns = _ranges(blocks * BLOCK, np.minimum(BLOCK, M - blocks * BLOCK))

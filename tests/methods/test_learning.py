@@ -1,0 +1,46 @@
+"""Every method learns: its own objective improves, and its skills are more diverse than random ones.
+
+The measure is the Vendi Score under mmd(scale=4) of eight skills in the plane, acting without noise; random skills,
+which all but stay where they are, score little more than 1.
+"""
+
+import numpy as np
+import pytest
+
+from vendirl.training.run import run
+from vendirl.training.settings import Settings
+
+# Method -> what it is after, which way is better, and a score that it must reach and random skills are far from.
+OBJECTIVES = {
+    "diayn": ("accuracy", 1, 5.0),
+    "diayn-sn": ("accuracy", 1, 5.0),
+    "vic": ("accuracy", 1, 5.0),
+    "rvic": ("accuracy", 1, 3.0),
+    "dads": ("reward", 1, 2.5),
+    "lsd": ("objective", 1, 3.0),
+    "metra": ("objective", 1, 4.0),
+    "csf": ("objective", 1, 4.0),
+    "visr": ("objective", 1, 3.0),
+    "aps": ("objective", 1, 3.0),
+    "becl": ("contrastive_loss", -1, 4.0),
+    "cic": ("contrastive_loss", -1, 3.0),
+    "disk": ("novelty", 1, 2.5),
+    "wurl": ("transport", 1, 4.0),
+    "eigenoptions": ("reward", 1, 2.5),
+    "diayn + 0.5*vendirl": ("score", 1, 6.0),
+}
+SETTINGS = {"similarity": "mmd(scale=4)", "skills": 8, "scenes": 128, "steps": 128 * 50 * 60}
+
+
+@pytest.mark.parametrize("method", OBJECTIVES)
+def test_it_improves_its_objective_and_beats_random(method):
+    name, sign, least = OBJECTIVES[method]
+    learned = run(Settings(method=method, **SETTINGS))
+    course = sign * np.array([row[name] for row in learned.history])
+    assert course[-2:].mean() > course[0], f"{name} went from {course[0]} to {course[-1]}"
+    assert float(learned.score().score) > least
+
+
+def test_random_skills_are_the_floor():
+    learned = run(Settings(method="random", **SETTINGS))
+    assert float(learned.score().score) < 2
