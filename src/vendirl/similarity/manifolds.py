@@ -237,14 +237,13 @@ class _Manifolds:
         own, blocks = self._of(a)
         inside = np.zeros(len(self.points), bool)
         inside[own] = True
-        near: np.ndarray = (
-            _distances(self.centre[blocks], self.centre) <= (self.reach[blocks, None] + self.radius) * SLACK
-        )
+        apart = _distances(self.centre[blocks], self.centre)
+        near = np.asarray(apart <= (self.reach[blocks, None] + self.radius) * SLACK)
         near[:, blocks] = False
         reached = np.flatnonzero(near.any(0))
         for some in _pieces(reached, BATCH):
             rows = _ranges(self.first[some], self.size[some])
-            inside[rows] = self._inside(a, near[:, some].any(1), self.points[rows])
+            inside[rows] = self._inside(a, np.any(near[:, some], axis=1), self.points[rows])
         return np.add.reduceat(inside, self.skill_points[:-1], dtype=int) / np.diff(self.skill_points)
 
     def _inside(self, a: int, near: np.ndarray, y: np.ndarray) -> np.ndarray:

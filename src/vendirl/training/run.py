@@ -18,16 +18,14 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from vendirl import __version__, figures
+from vendirl import __version__
 from vendirl.environments import Environment
 from vendirl.methods import VendiRL, terms
 from vendirl.policies import SkillPolicy
@@ -38,6 +36,10 @@ from vendirl.training import checkpoint
 from vendirl.training.attainable import Attainable, attainable
 from vendirl.training.loop import Loop, Training
 from vendirl.training.settings import BLOCK, Settings
+
+if TYPE_CHECKING:  # drawing comes last, and Matplotlib takes half a second to import
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Progress = Callable[["Run", dict[str, Any]], None]
 
@@ -125,11 +127,15 @@ class Run:
 
     def draw(self, ax: Axes, seed: int = 0) -> None:
         """The trajectories of one seed's skills, in the world they act in."""
+        from vendirl import figures
+
         walls, bounds, start = (getattr(self.environment, name, None) for name in ("walls", "bounds", "start"))
         figures.draw_trajectories(ax, self.rollout(seed=seed), walls=walls, bounds=bounds, start=start)
 
     def figure(self, seed: int | None = None) -> Figure:
         """Trajectories, kernel matrix, spectrum and learning curve of one seed (the best if None)."""
+        from vendirl import figures
+
         seed = int(np.argmax(self.scores)) if seed is None else seed
         result = self.score(seed)
         figure, axes = figures.new(4)

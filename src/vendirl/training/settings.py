@@ -183,8 +183,10 @@ class Settings:
         return m
 
     def _most(self) -> float:
-        """The largest pool for which refilling takes half as many steps as training."""
-        return self.epoch * self.scenes / (2 * self.skills * self.episodes)
+        """The largest pool for which refilling takes half as many steps as training, and the m n decompositions of the
+        kernel matrices of other skills, n³ each, take little time beside them."""
+        steps = self.epoch * self.scenes / (2 * self.skills * self.episodes)
+        return min(steps, 2e7 / self.skills**4)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, from which `from_json` makes the same settings."""
