@@ -55,6 +55,8 @@ class Method(abc.ABC):
     """Whether each skill is to have a network of its own."""
     needs_numbers: ClassVar[bool] = False
     """Whether skills must be numbers, 0 to n - 1, for this method to tell them apart."""
+    frozen: ClassVar[bool] = False
+    """Whether the skills are to stay as they are, whatever the learner would make of the rewards."""
     whole: ClassVar[bool] = False
     """Whether a reward depends on more than its own transition, so that only whole stretches can be rewarded anew."""
 

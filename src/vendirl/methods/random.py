@@ -15,6 +15,7 @@ class Random(Method):
     """Reward nothing: the skills stay as they were drawn."""
 
     name: ClassVar[str] = "random"
+    frozen: ClassVar[bool] = True
 
     def reward(self, state, batch):
         return state, jnp.zeros_like(batch.reward), {}

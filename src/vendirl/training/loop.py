@@ -104,6 +104,9 @@ class Loop:
             if isinstance(self.learner, SAC) and self.learner.relabel:
                 paid = lambda rows, m=method: self._paid(m, rows, self.method.relabel(m, rows))  # noqa: E731
                 settings = {"relabel": paid, "whole": self.method.whole}
+            if self.method.frozen:
+                metrics = learned | rewarded | {"reward": rewards.mean(), "reward_std": rewards.std()}
+                return (policy, learner, states, elapsed, method), metrics
             policy, learner, metrics = self.learner.update(
                 policy, learner, batch, self._paid(method, batch, rewards), update_key, remaining, **settings
             )
