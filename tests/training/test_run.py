@@ -182,3 +182,20 @@ def test_folders_of_others_are_left_alone(tmp_path):
         run(TINY, tmp_path / "nothing", resume=True)
     with pytest.raises(FileNotFoundError, match="no run"):
         vr.load(tmp_path / "nothing")
+
+
+def test_losses_that_are_not_finite_stop_the_run_and_name_the_method(tmp_path):
+    settings = dataclasses.replace(TINY, method="diayn(learning_rate=1e38)")
+    with pytest.raises(NonFiniteRewardError, match=r"discriminator_loss.*between steps 0 and .* of the method diayn"):
+        run(settings, tmp_path / "run")
+    assert (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_run_evaluates_itself_with_its_policies_at_hand():
+    this = run(dataclasses.replace(TINY, steps=8 * 50 * 10))
+    found = this.evaluate(["mmd"], episodes=3, resamples=3, shuffles=3)
+    assert found.data.features == ("x", "y")
+    assert "System Neural Diversity" in {measure.name for measure in found.measures}
+    data = found.data
+    assert vr.effective_number(data, vr.similarity.mmd()) == pytest.approx(found["mmd"].vendi_score)
+    assert vr.kernel_matrix(vr.similarity.mmd().on("x"), data).shape == (3, 3)

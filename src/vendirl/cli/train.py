@@ -47,5 +47,5 @@ class Train(Settings):
 
 
 def _slug(settings: Settings) -> str:
-    text = f"{settings.env}-{settings.similarity}-{settings.skills}-seed{settings.seed}"
+    text = f"{settings.env}-{settings.method}-{settings.similarity}-{settings.skills}-seed{settings.seed}"
     return "".join(c if c.isalnum() or c in "-." else "_" for c in text)[:80]

@@ -62,3 +62,7 @@ for _method in (
     *(Random, FromEnvironment),
 ):
     register(_method)
+
+# DIAYN as it was published, and as Brax's library of skills had it.
+register(DIAYN, "diayn-original", current=True)
+register(DIAYN, "diayn-braxlines", clip=5.0, hidden=(32, 32), learning_rate=3e-4)

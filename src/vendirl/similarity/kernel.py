@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from vendirl.data.trajectories import Trajectories
 from vendirl.similarity.algebra import Similarity, compiled_matrix
 from vendirl.similarity.observations import Observations, as_observations
 
@@ -17,7 +18,8 @@ def kernel_matrix(similarity: Similarity, trajectories: Any, names: Sequence[str
 
     Args:
         similarity: k.
-        trajectories: (n, T, D), (n, N, T, D), or for unequal lengths a list with an entry per skill, each a (T, D)
+        trajectories: `Trajectories`, or (n, T, D), (n, N, T, D), or for unequal lengths a list with an entry per
+        skill, each a (T, D)
             array or a list of them. Several trajectories of a skill are pooled, as in Appendix A.
         names: of the D features, if the similarity chooses features by name.
 
@@ -36,6 +38,9 @@ def kernel_matrix(similarity: Similarity, trajectories: Any, names: Sequence[str
             f"similarity must be a Similarity such as vr.similarity.cosine(), but is {type(similarity).__name__}; "
             "vr.similarity.parse makes one from text"
         )
+    if isinstance(trajectories, Trajectories):
+        names = trajectories.features if names is None else names
+        trajectories = trajectories.by_skill
     skills = as_observations(trajectories)
     D = skills.points.shape[-1]
     if names is not None and len(names) != D:

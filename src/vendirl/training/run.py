@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vendirl import __version__
+from vendirl.data import Trajectories
 from vendirl.environments import Environment
 from vendirl.methods import VendiRL, terms
 from vendirl.policies import SkillPolicy
@@ -37,9 +38,11 @@ from vendirl.training.attainable import Attainable, attainable
 from vendirl.training.loop import Loop, Training
 from vendirl.training.settings import BLOCK, Settings
 
-if TYPE_CHECKING:  # drawing comes last, and Matplotlib takes half a second to import
+if TYPE_CHECKING:  # measuring and drawing come last, and what they need takes long to import
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from vendirl.evaluation.evaluate import Evaluation
 
 Progress = Callable[["Run", dict[str, Any]], None]
 
@@ -47,7 +50,7 @@ CHECKPOINT_SECONDS = 10.0
 
 
 class NonFiniteRewardError(FloatingPointError):
-    """Training produced rewards that are not finite."""
+    """Training produced rewards or losses that are not finite."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -125,6 +128,30 @@ class Run:
             _trajectories(self.environment, self.skills_of(seed), chosen, key, deterministic, episodes=episodes)
         )
 
+    def evaluate(
+        self, similarities: Sequence[Similarity | str] | None = None, seed: int = 0, episodes: int = 10, **settings: Any
+    ) -> Evaluation:
+        """`vr.evaluate` for one seed's skills, acting with noise, and how differently they act (System Neural
+        Diversity).
+
+        Args:
+            similarities: those of the run if None.
+            settings: of `vr.evaluate`.
+        """
+        from vendirl.evaluation.evaluate import evaluate
+        from vendirl.evaluation.neural_diversity import neural_diversity
+
+        points = self.rollout(seed=seed, episodes=episodes, deterministic=False)
+        n, _, T, D = points.shape
+        names = self.environment.feature_names
+        data = Trajectories.of(points.reshape(-1, T, D), np.repeat(np.arange(n), episodes), features=names)
+        found = evaluate(data, [self.similarity] if similarities is None else similarities, **settings)
+        if settings.get("measures", True) and self.loop.space.discrete and not self.training.policy.squashed:
+            states, times = points[:, 0].reshape(-1, D)[:2000], np.tile((np.arange(T) + 1) / T, n)[:2000]
+            acted = neural_diversity(self.skills_of(seed), states, times if self.settings.time else None)
+            found = dataclasses.replace(found, measures=(*found.measures, acted))
+        return found
+
     def draw(self, ax: Axes, seed: int = 0) -> None:
         """The trajectories of one seed's skills, in the world they act in."""
         from vendirl import figures
@@ -155,7 +182,10 @@ class Run:
         """The attainable score, computed when first asked for."""
         if self.found_ceiling is None:
             n, q = self.settings.skills, self.settings.order
-            self.found_ceiling = attainable(self.environment, self.similarity, n, q=q)
+            known = (self.settings.env, str(self.similarity), n, q)
+            if known not in _ceilings:  # other methods in the same world have the same
+                _ceilings[known] = attainable(self.environment, self.similarity, n, q=q)
+            self.found_ceiling = _ceilings[known]
             if self.folder is not None:
                 found = {"score": self.found_ceiling.score, "method": self.found_ceiling.method}
                 checkpoint.write_atomically(self.folder / "attainable.json", json.dumps(found) + "\n")
@@ -238,6 +268,7 @@ class Run:
 
 
 _trajectories = eqx.filter_jit(trajectories)
+_ceilings: dict[tuple[str, str, int, float], Attainable] = {}
 
 
 def train(
@@ -284,11 +315,14 @@ def run(
         while this.done < this.epochs:
             start = time.perf_counter()
             arrays, metrics = jax.block_until_ready(block(eqx.filter(this.training, eqx.is_array)))
-            if not np.all(metrics.pop("finite")):
+            amiss = [name for name, finite in metrics.pop("finite").items() if not np.all(finite)]
+            if amiss:
                 this.save_checkpoint()
                 raise NonFiniteRewardError(
-                    f"rewards were not finite between epochs {this.done} and {this.done + BLOCK}; they came from "
-                    f"{_culprit(this)}. Training stopped{_how_to_resume(this, 'at the last good epoch')}"
+                    f"{', '.join(amiss)} became infinite or NaN between steps {this.env_steps:,} and "
+                    f"{this.env_steps * (this.done + BLOCK) // max(this.done, 1):,} of the method "
+                    f"{settings.method}{_culprit(this)}. Training stopped"
+                    f"{_how_to_resume(this, 'at the last good epoch')}"
                 )
             this.training = eqx.combine(arrays, static)
             this.wall_seconds += time.perf_counter() - start
@@ -360,20 +394,23 @@ def _compiled_block(this: Run, static: Training) -> Callable:
         points = trajectories(this.environment, policy, goals, jax.random.key(0), True, episodes=1)
         score = vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
         last = {name: values[-1] for name, values in metrics.items()}
-        return arrays, {**last, "vendi_score": score, "finite": jnp.all(jnp.isfinite(metrics["reward"]))}
+        finite = {name: jnp.all(jnp.isfinite(values)) for name, values in metrics.items()}
+        return arrays, {**last, "vendi_score": score, "finite": finite}
 
     function = block if this.settings.seeds == 1 else jax.vmap(block)
     return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile()
 
 
 def _culprit(this: Run) -> str:
-    """The part of the similarity whose kernel matrix is not finite for the current skills."""
+    """The part of the similarity whose kernel matrix is not finite for the current skills, if it is rewarded."""
+    if not any(isinstance(method, VendiRL) for _, method in terms(this.loop.method)):
+        return ""
     points = Observations(jnp.asarray(this.rollout(deterministic=False)))
     parts = this.similarity.terms if isinstance(this.similarity, Sum) else (this.similarity,)
     for part in parts:
         if not np.isfinite(part.matrix(jax.vmap(part.summary)(points))).all():
-            return f"the similarity {part}"
-    return f"the similarity {this.similarity}, though not for the skills as they are now"
+            return f", from the similarity {part}"
+    return ", though its similarity is finite for the skills as they are now"
 
 
 def _how_to_resume(this: Run, where: str) -> str:
