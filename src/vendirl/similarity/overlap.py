@@ -81,7 +81,7 @@ class overlap(TrajectorySimilarity):  # noqa: N801
         real = jnp.ones(x.shape[0], bool) if skill.mask is None else skill.mask
         square = jnp.where(real[None, :], squared_distances(x, x), jnp.inf)
         k = min(self.neighbours, x.shape[0] - 1)
-        ordered = jnp.sort(jnp.where(jnp.eye(x.shape[0], dtype=bool), 0, square), axis=1)[:, : k + 1]
+        ordered = _smallest(jnp.where(jnp.eye(x.shape[0], dtype=bool), 0, square), k + 1)
         farthest = jnp.max(jnp.where(jnp.isfinite(ordered), ordered, 0), axis=1)
         return x, real, jnp.where(real, farthest, -1)
 
@@ -103,6 +103,18 @@ class overlap(TrajectorySimilarity):  # noqa: N801
 def squared_distances(x: Float[Array, "M D"], y: Float[Array, "L D"]) -> Float[Array, "M L"]:
     """‖x_i - y_j‖² from differences, not from ‖x‖² + ‖y‖² - 2 x·y, which loses ties and small radii to rounding."""
     return jnp.sum((x[:, None] - y[None, :]) ** 2, -1)
+
+
+def _smallest(x: Float[Array, "M L"], count: int) -> Float[Array, "M count"]:
+    """The smallest entries of each row, repeated ones as often as they occur. A few are taken out one after the other,
+    which is an order of magnitude faster than sorting."""
+    if count > 8:
+        return jnp.sort(x, axis=1)[:, :count]
+    places, found = jnp.arange(x.shape[1]), []
+    for _ in range(count):
+        found.append(jnp.min(x, axis=1))
+        x = jnp.where(places == jnp.argmin(x, axis=1)[:, None], jnp.inf, x)
+    return jnp.stack(found, axis=1)
 
 
 def _fraction(inside, real, dtype):

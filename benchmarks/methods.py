@@ -1,0 +1,52 @@
+"""The central table: VendiRL and its rivals, same learner, environment and budget, five seeds, scored in four senses.
+
+python benchmarks/methods.py [point] [maze]      about twenty minutes for each world on two cores; goes on where it
+stopped
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from timing import table
+from vendirl.cli import keep_compiled_programs
+from vendirl.training.comparing import contestants, score_all, train_all, write_results
+from vendirl.training.settings import Settings
+
+SENSES = ["mmd(scale=4)", "angle(scale=4, center=0.5)", "covariance(scale=200)", "overlap"]
+RIVALS = ["random", "diayn", "diayn-sn", "vic", "rvic", "dads", "lsd", "metra", "csf", "visr", "aps", "becl", "cic"]
+RIVALS += ["disk", "wurl", "eigenoptions"]
+# Training by overlap recomputes all nearest neighbours at every step, which takes hours; see the README.
+OURS = [f"vendirl(similarity='{k}')" for k in SENSES[:3]]
+
+
+def _announce(entrant) -> None:
+    print(entrant.name, flush=True)
+
+
+def run(env: str, out: Path, steps: float = 1e6, seeds: int = 5) -> str:
+    settings = Settings(env=env, skills=8, seeds=seeds, steps=steps)
+    entrants = contestants([*OURS, *RIVALS], SENSES, settings)
+    folders = train_all(entrants, out, _announce)
+    comparison, found = score_all(folders, SENSES)
+    write_results(out, comparison, found)
+    rows = []
+    for i, method in enumerate(comparison.methods):
+        cells = []
+        for j, k in enumerate(SENSES):
+            low, high = comparison.intervals[i, j]
+            text = f"{comparison.iqm[i, j]:.2f} ({low:.2f} to {high:.2f})"
+            best, clear = comparison.first(k)
+            cells.append(f"**{text}**{' *' if clear else ''}" if method == best else text)
+        rows.append([f"`{method}`", *cells])
+    title = f"{env}: eight skills, {seeds} seeds, {steps:g} steps; interquartile mean and 95% interval"
+    return table(title, ["method", *(f"`{k}`" for k in SENSES)], rows)
+
+
+if __name__ == "__main__":
+    keep_compiled_programs()
+    for env in sys.argv[1:] or ["point", "maze"]:
+        Console().print(run(env, Path("runs") / f"methods-{env}"), markup=False, highlight=False, soft_wrap=True)
