@@ -10,7 +10,7 @@ demo: $(VENV)/core
 	$(BIN)/python -m vendirl.demo
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20
 
 check: $(VENV)/develop
 	$(BIN)/ruff check .

@@ -97,7 +97,9 @@ class PPO:
                 "scenes, so choose a divisor."
             )
 
-        next_values = jax.vmap(_next_values, in_axes=(None, 0))(policy, batch)
+        # Only an episode that is cut off has a successor that no later row has valued.
+        cut_off = jnp.any(batch.truncated & ~batch.terminated)
+        next_values = jax.lax.cond(cut_off, _next_values, _values_of_next_rows, policy, batch)
         estimate = jax.vmap(lambda *rows: advantages(*rows, self.discount, self.gae_lambda))
         A = estimate(rewards, batch.value, next_values, batch.terminated, batch.truncated)
         returns = A + batch.value
@@ -151,9 +153,23 @@ class PPO:
         return optax.chain(optax.clip_by_global_norm(self.max_grad_norm), optax.adam(rate, eps=1e-5))
 
 
-def _next_values(policy: SkillPolicy, batch: Transition) -> Float[Array, " steps"]:
-    """V(s'_t) of one scene."""
-    return jax.vmap(policy.skill(batch.skill).value)(batch.next_observation, batch.next_time)
+def _next_values(policy: SkillPolicy, batch: Transition) -> Float[Array, "scenes steps"]:
+    """V(s'_t)."""
+
+    def scene(batch):
+        return jax.vmap(policy.skill(batch.skill).value)(batch.next_observation, batch.next_time)
+
+    return jax.vmap(scene)(batch)
+
+
+def _values_of_next_rows(policy: SkillPolicy, batch: Transition) -> Float[Array, "scenes steps"]:
+    """V(s'_t) = V(s_{t+1}), which is known, but for the last step; not so after an end, which has no future anyway."""
+
+    def last(skill, observation, time):
+        return policy.skill(skill).value(observation, time)
+
+    end = jax.vmap(last)(batch.skill, batch.next_observation[:, -1], batch.next_time[:, -1])
+    return jnp.concatenate([batch.value[:, 1:], end[:, None]], 1)
 
 
 def _flatten(policy: SkillPolicy):

@@ -48,7 +48,7 @@ class Carried(eqx.Module):
 
 @dataclasses.dataclass(frozen=True)
 class VendiRL(Method):
-    """Algorithm 1's reward with everything it needs to know.
+    """Reward what the skills gain in Vendi Score: Algorithm 1 of the paper.
 
     Attributes:
         similarity: k; None for that of the run.
