@@ -297,7 +297,11 @@ def test_sets_side_by_side(phone):
 
 
 def test_charts_out_of_sight_catch_up(phone):
+    phone.evaluate("window.scrollTo(0, document.getElementById('trajectories').offsetTop)")
+    set_time(phone, 10)
+    phone.wait_for_function("document.getElementById('trajectories-0').data[0].x.length === 3 * 11")
     phone.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    phone.wait_for_function("document.getElementById('trajectories-0').getBoundingClientRect().bottom < 0")
     set_time(phone, 4)
     assert plot(phone, "gd.data[0].x.length") == 3 * 11
     phone.evaluate("window.scrollTo(0, document.getElementById('trajectories').offsetTop)")
