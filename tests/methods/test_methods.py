@@ -25,7 +25,7 @@ from vendirl.methods.method import Setting, firsts, network
 from vendirl.methods.metra import METRA, Encoder
 from vendirl.methods.particles import nearest, particle_entropy
 from vendirl.methods.random import FromEnvironment, Random
-from vendirl.methods.spectral import contracted
+from vendirl.methods.spectral import contracted, spectral_bound
 from vendirl.methods.vic import RVIC, VIC
 from vendirl.methods.visr import APS, VISR, infer_skill
 from vendirl.methods.wurl import WURL, Targets, transport
@@ -67,6 +67,15 @@ def test_spectral_norms_are_at_most_one_and_smaller_weights_are_kept():
     f = jax.vmap(contracted(big))
     gap = np.linalg.norm(f(x) - f(y), axis=-1) / np.linalg.norm(x - y, axis=-1)
     assert gap.max() <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (3, 64), (64, 2), (1, 1)])
+def test_the_bound_on_the_spectral_norm_is_close(shape):
+    for scale in (1e-3, 1.0, 1e3):
+        W = scale * jax.random.normal(KEY, shape)
+        exact = np.linalg.norm(np.asarray(W, np.float64), 2)
+        assert exact * (1 - 1e-5) <= float(spectral_bound(W)) <= exact * 1.01
+    assert float(spectral_bound(jnp.zeros(shape))) < 1
 
 
 @pytest.mark.parametrize("method", [DIAYNSN(), LSD()], ids=["diayn-sn", "lsd"])

@@ -1,7 +1,7 @@
 """Networks that cannot stretch distances: spectral normalisation (Miyato et al., 2018) as a projection.
 
-Every weight matrix W is divided by max(1, σ(W)), σ the largest singular value, after each gradient step. With tanh
-between the layers, which stretches nothing, |f(x) - f(y)| <= |x - y|.
+Every weight matrix W is divided by max(1, σ(W)), σ a close bound on the largest singular value, after each gradient
+step. With tanh between the layers, which stretches nothing, |f(x) - f(y)| <= |x - y|.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from vendirl.networks import Network
 
@@ -20,5 +21,22 @@ def contracted(network: Network) -> Network:
 
 
 def _contracted(W):
-    σ = jnp.linalg.norm(jax.lax.stop_gradient(W), 2)
-    return W / jnp.maximum(1.0, σ * (1 + 1e-6))
+    return W / jnp.maximum(1.0, spectral_bound(jax.lax.stop_gradient(W)) * (1 + 1e-5))
+
+
+def spectral_bound(W: Float[Array, "m n"], squarings: int = 8) -> Float[Array, ""]:
+    """An upper bound on the largest singular value of W, less than 1 % above it for up to 64 rows or columns:
+
+        σ(W) <= (tr (W W')^p)^(1/(2p)),      p = 2^squarings
+
+    By matrix products alone: batches of LAPACK's decompositions in one program have been seen to wait for each other
+    for ever on two cores.
+    """
+    G = W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W
+    trace = jnp.maximum(jnp.trace(G), 1e-30)
+    G, log_trace = G / trace, jnp.log(trace)
+    for _ in range(squarings):  # G is a power of W W', scaled to trace 1
+        G = G @ G
+        t = jnp.maximum(jnp.trace(G), 1e-30)
+        G, log_trace = G / t, 2 * log_trace + jnp.log(t)
+    return jnp.exp(log_trace / 2 ** (squarings + 1))
