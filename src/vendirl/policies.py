@@ -183,7 +183,8 @@ class SkillPolicy(eqx.Module):
 
         copies = (skills,) if separate else ()
         normals = jax.random.normal(key, (*copies, count + Network.size(critic_sizes)))
-        self.actor, self.critic = (jax.vmap(networks) if separate else networks)(normals)
+        # One after the other: see `training.run.begin` on batches of decompositions.
+        self.actor, self.critic = jax.lax.map(networks, normals) if separate else networks(normals)
         self.log_std = None if isinstance(actions, Discrete) or squashed else jnp.full(std_shape, log_std)
         self.statistics = RunningStatistics.empty(observation_size)
         self.actions = actions

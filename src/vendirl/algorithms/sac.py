@@ -108,7 +108,7 @@ class SAC:
         size = example.observation.shape[-1] + policy.time + policy.actions.size + policy.skills
         sizes = (size, *self.hidden, rewards.shape[-1] if rewards.ndim == 3 else 1)
         normals = jax.random.normal(key, (2, Network.size(sizes)))
-        critics = jax.vmap(lambda normals: Network(sizes, 1.0, normals))(normals)
+        critics = jax.lax.map(lambda normals: Network(sizes, 1.0, normals), normals)  # one after the other, as policies
         capacity = max(1, self.capacity // (scenes * steps)) * scenes
 
         def room(x):

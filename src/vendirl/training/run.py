@@ -367,8 +367,11 @@ def begin(settings: Settings, folder: Path | None = None, resume: bool = False) 
         return loop.start(settings.policy(loop, policy_key), key)
 
     keys = jnp.stack([jax.random.key(settings.seed + i) for i in range(settings.seeds)])
-    compiled = eqx.filter_jit(start if settings.seeds == 1 else eqx.filter_vmap(start))  # one program, not a hundred
-    training = compiled(keys[0] if settings.seeds == 1 else keys)
+    # One program, not a hundred; a seed at a time, since batches of LAPACK's decompositions, which make the first
+    # weights, have been seen to wait for each other for ever on two cores.
+    compiled = eqx.filter_jit(start)
+    each = [jax.block_until_ready(compiled(key)) for key in keys]
+    training = each[0] if settings.seeds == 1 else _stacked(each)
     epochs = settings.epochs(loop.chunk * loop.chunks)
     this = Run(settings, environment, similarity, loop, training, [], _known_ceiling(folder), folder, epochs)
     if folder is not None and resume and (found := checkpoint.epochs(folder / "checkpoints")):
@@ -378,6 +381,12 @@ def begin(settings: Settings, folder: Path | None = None, resume: bool = False) 
         this.history = _read_history(folder, this.done)
         this.wall_seconds = this.history[-1]["wall_seconds"] if this.history else 0.0
     return this
+
+
+def _stacked(each: list[Training]) -> Training:
+    """The seeds' states of training as one, whose arrays have a leading axis of seeds."""
+    arrays, static = zip(*(eqx.partition(training, eqx.is_array) for training in each), strict=True)
+    return eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), static[0])
 
 
 def _compiled_block(this: Run, static: Training) -> Callable:
