@@ -1,7 +1,7 @@
 """The central table: VendiRL and its rivals, same learner, environment and budget, five seeds, scored in four senses.
 
-python benchmarks/methods.py [point] [maze]      about twenty minutes for each world on two cores; goes on where it
-stopped
+python benchmarks/methods.py [point] [maze] [diayn metra ...]     all worlds, or rivals, if none is named; about a minute
+                                                                  for each method; goes on where it stopped
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from vendirl.cli import keep_compiled_programs
 from vendirl.training.comparing import contestants, score_all, train_all, write_results
 from vendirl.training.settings import Settings
 
+WORLDS = ["point", "maze"]
 SENSES = ["mmd(scale=4)", "angle(scale=4, center=0.5)", "covariance(scale=200)", "overlap"]
 RIVALS = ["random", "diayn", "diayn-sn", "vic", "rvic", "dads", "lsd", "metra", "csf", "visr", "aps", "becl", "cic"]
 RIVALS += ["disk", "wurl", "eigenoptions"]
@@ -26,9 +27,9 @@ def _announce(entrant) -> None:
     print(entrant.name, flush=True)
 
 
-def run(env: str, out: Path, steps: float = 1e6, seeds: int = 5) -> str:
+def run(env: str, rivals: list[str], out: Path, steps: float = 1e6, seeds: int = 5) -> str:
     settings = Settings(env=env, skills=8, seeds=seeds, steps=steps)
-    entrants = contestants([*OURS, *RIVALS], SENSES, settings)
+    entrants = contestants([*OURS, *rivals], SENSES, settings)
     folders = train_all(entrants, out, _announce)
     comparison, found = score_all(folders, SENSES)
     write_results(out, comparison, found)
@@ -47,5 +48,8 @@ def run(env: str, out: Path, steps: float = 1e6, seeds: int = 5) -> str:
 
 if __name__ == "__main__":
     keep_compiled_programs()
-    for env in sys.argv[1:] or ["point", "maze"]:
-        Console().print(run(env, Path("runs") / f"methods-{env}"), markup=False, highlight=False, soft_wrap=True)
+    worlds = [name for name in sys.argv[1:] if name in WORLDS] or WORLDS
+    rivals = [name for name in sys.argv[1:] if name not in WORLDS] or RIVALS
+    for env in worlds:
+        text = run(env, rivals, Path("runs") / f"methods-{env}")
+        Console().print(text, markup=False, highlight=False, soft_wrap=True)
