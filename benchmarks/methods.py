@@ -1,7 +1,8 @@
 """The central table: VendiRL and its rivals, same learner, environment and budget, five seeds, scored in four senses.
 
-python benchmarks/methods.py [point] [maze] [diayn metra ...]     all worlds, or rivals, if none is named; about a minute
-                                                                  for each method; goes on where it stopped
+python benchmarks/methods.py [point] [maze] [diayn metra ...]
+
+All worlds, or all rivals, if none is named; about a minute for each method. It goes on where it stopped.
 """
 
 from __future__ import annotations
