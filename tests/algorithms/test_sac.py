@@ -94,7 +94,8 @@ def test_a_cut_off_is_not_an_end():
 
 
 @pytest.mark.parametrize(
-    ("steps", "whole", "anew"), [(1, False, False), (3, False, False), (3, True, True), (1, False, True)]
+    ("steps", "whole", "anew"),
+    [(1, False, False), (3, False, False), (3, True, True), (1, False, True), (3, False, True)],
 )
 def test_an_end_has_no_future(steps, whole, anew):
     """Four rewards of 1 and the end: 1.875, 1.75, 1.5, 1; by one reward at a time or three, stored or computed anew."""

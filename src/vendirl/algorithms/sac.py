@@ -1,8 +1,8 @@
 """Soft actor-critic (Haarnoja et al., 2018), for skills that live in many scenes at once, with a replay on the device.
 
-    Q maximises agreement with    y = Σ_{k<n} γ^k r_{t+k} + γ^n (1 - terminated) (min_i Q_i'(s_{t+n}, a') - α log
-    π(a' | s_{t+n})) π maximises                   E[min_i Q_i(s, a) - α log π(a | s)],      a reparameterised
-    α maximises                   α (log π + target entropy) down to where the entropy is its target
+    Q is fitted to    y = Σ_{k<n} γ^k r_{t+k} + γ^n (1 - terminated) (min_i Q_i'(s', a') - α log π(a' | s')),  s' = s_{t+n}
+    π maximises       E[min_i Q_i(s, a) - α log π(a | s)],      a reparameterised
+    α falls while the entropy of π is above its target, and rises while it is below
 
 The replay holds stretches of scenes as they were collected, so that returns over several steps never cross the end
 of an episode, and rewards can be computed anew from whole trajectories.
@@ -149,6 +149,7 @@ class SAC:
         learner = eqx.tree_at(lambda l: l.replay, learner, replay)
         row_key, step_key, noise_key = jax.random.split(key, 3)
         T = rewards.shape[1]
+        whole = whole or (relabel is not None and self.steps > 1)  # several rewards in a row must be computed anew
         count = -(-self.batch // T) if whole else self.batch  # rows in a gradient step
         chance = jax.random.uniform(row_key, (self.updates, count))
         steps = jax.random.randint(step_key, (self.updates, count), 0, T)
@@ -181,8 +182,8 @@ class SAC:
 
     def _sample(self, replay: Replay, rows, t, relabel: Relabel | None, whole: bool):
         """Transitions as (observation, time, action, skill, return, bootstrap, successor, its time), flat."""
-        stretch = jax.tree.map(lambda x: x[rows], replay.rows)
         if whole:
+            stretch = jax.tree.map(lambda x: x[rows], replay.rows)
             rewards = replay.rewards[rows] if relabel is None else relabel(stretch)
             count, T = rewards.shape[:2]
             flat = lambda x: x.reshape(count * T, *x.shape[2:])  # noqa: E731
@@ -192,23 +193,22 @@ class SAC:
             skill = jnp.repeat(stretch.skill, T, axis=0)
             parts = (stretch.observation, stretch.time, stretch.action)
             return (*map(flat, parts), skill, *map(flat, (returns, bootstrap, successor, its_time)))
-        at = jax.vmap(lambda x, t: x[t])
+        stored = replay.rows  # of whose rows only single steps are looked up
         if relabel is None:
-            window = lambda x: jax.vmap(lambda x, t: jax.lax.dynamic_slice_in_dim(x, t, 1))(x, t)  # noqa: E731
-            rewards = replay.rewards[rows]
-            returns, bootstrap, last = jax.vmap(self._returns)(rewards, stretch.terminated, stretch.truncated)
-            returns, bootstrap, last = (window(x)[:, 0] for x in (returns, bootstrap, last))
+            ends = (stored.terminated[rows], stored.truncated[rows])
+            found = jax.vmap(self._returns)(replay.rewards[rows], *ends)
+            returns, bootstrap, last = (jax.vmap(lambda x, t: x[t])(x, t) for x in found)
         else:
-            single = jax.tree.map(lambda x: at(x, t)[:, None], eqx.tree_at(lambda s: s.skill, stretch, None))
-            single = eqx.tree_at(lambda s: s.skill, single, stretch.skill, is_leaf=lambda x: x is None)
+            skill = stored.skill[rows]
+            steps = jax.tree.map(lambda x: x[rows, t][:, None], eqx.tree_at(lambda s: s.skill, stored, None))
+            single = eqx.tree_at(lambda s: s.skill, steps, skill, is_leaf=lambda x: x is None)
             returns, last = relabel(single)[:, 0], t
-            bootstrap = self.discount * ~at(stretch.terminated, t)
-        parts = (stretch.observation, stretch.time, stretch.action)
-        now = (at(x, t) for x in parts)
-        successor, its_time = at(stretch.next_observation, last), at(stretch.next_time, last)
-        return (*now, stretch.skill, returns, bootstrap, successor, its_time)
+            bootstrap = self.discount * ~stored.terminated[rows, t]
+        now = (x[rows, t] for x in (stored.observation, stored.time, stored.action))
+        after = (x[rows, last] for x in (stored.next_observation, stored.next_time))
+        return (*now, stored.skill[rows], returns, bootstrap, *after)
 
-    def _returns(self, rewards: Float[Array, T * d], terminated, truncated):
+    def _returns(self, rewards: Float[Array, " T *d"], terminated, truncated):
         """For each step of a stretch: the discounted sum of the next n rewards of the same episode, the discount of the
         value to bootstrap with (0 after termination), and the step after which that value is taken."""
         T = rewards.shape[0]

@@ -14,7 +14,7 @@ from vendirl.evaluation.evaluate import Evaluation, evaluate
 from vendirl.methods import VendiRL, parse_method, terms
 from vendirl.similarity import parse
 from vendirl.training import checkpoint
-from vendirl.training.run import Progress, run
+from vendirl.training.run import Progress, read_settings, run
 from vendirl.training.settings import Settings
 
 
@@ -87,8 +87,6 @@ def write_results(out: Path, table: Comparison, found: dict[str, list[Evaluation
 
 
 def _same(folder: Path, settings: Settings) -> bool:
-    from vendirl.training.run import read_settings
-
     theirs = read_settings(folder)
     if theirs != settings:
         raise ValueError(
