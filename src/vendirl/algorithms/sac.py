@@ -1,6 +1,7 @@
 """Soft actor-critic (Haarnoja et al., 2018), for skills that live in many scenes at once, with a replay on the device.
 
-    Q is fitted to    y = Σ_{k<n} γ^k r_{t+k} + γ^n (1 - terminated) (min_i Q_i'(s', a') - α log π(a' | s')),  s' = s_{t+n}
+    Q is fitted to    y = Σ_{k<n} γ^k r_{t+k} + γ^n (1 - terminated) (min_i Q_i'(s', a') - α log π(a' | s'))
+                      where s' = s_{t+n}
     π maximises       E[min_i Q_i(s, a) - α log π(a | s)],      a reparameterised
     α falls while the entropy of π is above its target, and rises while it is below
 
