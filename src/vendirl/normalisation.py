@@ -22,6 +22,11 @@ class RunningStatistics(eqx.Module):
     def empty(cls, size: int) -> Self:
         return cls(count=jnp.zeros(()), mean=jnp.zeros(size), variance=jnp.ones(size))
 
+    @property
+    def size(self) -> int:
+        """D."""
+        return self.mean.shape[-1]
+
     def update(self, batch: Float[Array, "*batch D"]) -> Self:
         """Take in a batch of m vectors with mean b and variance v. With N = count + m and δ = b - mean,
 

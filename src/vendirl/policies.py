@@ -101,7 +101,7 @@ class Skill(eqx.Module):
         return μ, -5 + 3.5 * (jnp.tanh(raw) + 1)
 
     def _inputs(self, observation: Float[Array, " D"], time: Float[Array, ""]) -> Float[Array, " inputs"]:
-        x = self.statistics.normalise(observation)
+        x = self.statistics.normalise(observation[: self.statistics.size])
         return jnp.append(x, time) if self.timed else x
 
     def _to_box(self, x: Float[Array, " A"]) -> Float[Array, " A"]:
@@ -153,7 +153,7 @@ class SkillPolicy(eqx.Module):
     ):
         """
         Args:
-            observation_size: D, the length of an observation.
+            observation_size: how many features of an observation the skills see, the first ones.
             actions: what the environment accepts.
             skills: n, how many skills there are, or how many numbers a skill is.
             key: draws the first weights.

@@ -64,6 +64,7 @@ def rollout(
     T = environment.episode_length
 
     action_keys, step_keys, reset_keys = (jax.random.split(key, steps) for key in jax.random.split(key, 3))
+    ahead = environment.reset(reset_keys[0]) if environment.costly_reset else None
 
     def step(carry, randomness):
         state, elapsed = carry
@@ -87,7 +88,7 @@ def rollout(
             skill=skill,
         )
         done = successor.terminated | truncated
-        fresh = environment.reset(reset_key)
+        fresh = environment.reset(reset_key) if ahead is None else ahead
         state = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, successor)
         return (state, jnp.where(done, 0, elapsed)), row
 

@@ -12,6 +12,7 @@ import pytest
 import vendirl as vr
 from vendirl.memory import SkillMemory
 from vendirl.reward import relabel
+from vendirl.rollout import trajectories
 from vendirl.training.settings import Settings
 
 SMALL = Settings(similarity="mmd(scale=4)", skills=3, scenes=8, refill="shared", steps=8 * 50 * 10, hidden=(8,))
@@ -57,9 +58,10 @@ def test_the_score_of_an_epoch_is_that_of_the_relabelled_memory():
     loop, training = started(dataclasses.replace(SMALL, refill="pool(2)"))
     _, metrics = eqx.filter_jit(loop.epoch)(training)
     _, fill_key, goal_key, chunk_key = jax.random.split(training.key, 4)
-    memory = loop.method.refill(training.policy, fill_key)
+    points = trajectories(loop.environment, training.policy, jnp.arange(3), fill_key, episodes=2)
+    memory = loop.method.refill(points)
     goals = jax.random.randint(goal_key, (8,), 0, 3)
-    rollout_key = jax.random.split(jax.random.split(chunk_key, 1)[0], 3)[0]
+    rollout_key = jax.random.split(chunk_key, (1, 2))[0, 0]
     _, _, batch = loop._act(training.policy, training.states, training.elapsed, goals, rollout_key)
     scores, rewards = [], []
     for scene in range(8):

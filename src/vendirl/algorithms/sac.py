@@ -106,7 +106,7 @@ class SAC:
         scenes, steps = rewards.shape[:2]
         if isinstance(policy.actions, Discrete):
             raise ValueError("SAC needs continuous actions, but these are discrete; use PPO")
-        size = example.observation.shape[-1] + policy.time + policy.actions.size + policy.skills
+        size = policy.statistics.size + policy.time + policy.actions.size + policy.skills
         sizes = (size, *self.hidden, rewards.shape[-1] if rewards.ndim == 3 else 1)
         normals = jax.random.normal(key, (2, Network.size(sizes)))
         critics = jax.lax.map(lambda normals: Network(sizes, 1.0, normals), normals)  # one after the other, as policies
@@ -273,7 +273,7 @@ class SAC:
         return policy, learner, {"value_loss": value_loss, "entropy": -log_prob, "alpha": alpha, "q": q}
 
     def _q(self, policy: SkillPolicy, critics: Network, observation, time, action, z) -> Float[Array, "2 B outputs"]:
-        normal = policy.statistics.normalise(observation)
+        normal = policy.statistics.normalise(observation[..., : policy.statistics.size])
         box = policy.actions
         parts = [normal, time[:, None]] if policy.time else [normal]
         x = jnp.concatenate([*parts, (action - box.centre) / box.half_width, z], -1)

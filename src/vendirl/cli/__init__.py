@@ -1,4 +1,4 @@
-"""The command line: `vendirl train`, `score`, `report`, `compare`, `demo`, `figure2`, `figure6`, `list`."""
+"""The command line: `vendirl train`, `score`, `report`, `compare`, `video`, `demo`, `figure2`, `figure6`, `list`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from vendirl.cli.progress import progress_bar
 from vendirl.cli.report import Report
 from vendirl.cli.score import Score
 from vendirl.cli.train import Train
+from vendirl.cli.video import Video
+from vendirl.environments.host import EnvironmentFailure
 
 __all__ = ["keep_compiled_programs", "main", "progress_bar"]
 
@@ -79,6 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
             | Annotated[Score, tyro.conf.subcommand("score")]
             | Annotated[Report, tyro.conf.subcommand("report")]
             | Annotated[Compare, tyro.conf.subcommand("compare")]
+            | Annotated[Video, tyro.conf.subcommand("video")]
             | Annotated[Demo, tyro.conf.subcommand("demo")]
             | Annotated[Figure2, tyro.conf.subcommand("figure2")]
             | Annotated[Figure6, tyro.conf.subcommand("figure6")]
@@ -92,9 +95,13 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         print(f"\n{stop}" if str(stop) else "\nstopped", file=sys.stderr)
         return 130
-    except (ValueError, TypeError, KeyError, OSError, FloatingPointError, ImportError) as error:
+    except (ValueError, TypeError, KeyError, OSError, FloatingPointError, ImportError, EnvironmentFailure) as error:
         if os.environ.get("VENDIRL_TRACEBACK"):
             raise
         print(f"vendirl: {error}", file=sys.stderr)
+        if isinstance(error, EnvironmentFailure) and arguments is None:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(2)  # threads that hang in an environment would keep the process from ending
         return 2
     return 0

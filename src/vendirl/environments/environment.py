@@ -14,6 +14,7 @@ class State(eqx.Module):
     physics: PyTree
     """All that the next step depends upon."""
     observation: Float[Array, " D"]
+    """All features: first those that a policy sees, then those that only similarities and methods do."""
     terminated: Bool[Array, ""]
     """The episode ended for good: there is no future to value. Running out of time is not termination."""
     reward: Float[Array, ""]
@@ -31,6 +32,22 @@ class Environment(eqx.Module):
     observation_size: eqx.AbstractVar[int]
     feature_names: eqx.AbstractVar[tuple[str, ...]]
     actions: eqx.AbstractVar[Discrete | Box]
+
+    @property
+    def visible(self) -> int:
+        """How many of the features, the first ones, a policy sees: all, unless this says otherwise."""
+        return self.observation_size
+
+    @property
+    def costly_reset(self) -> bool:
+        """Whether a reset costs more than a step. If so, a rollout draws one start ahead for each scene, which is where
+        all episodes begin that begin in the course of it."""
+        return False
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether derivatives of many steps are of use, as `attainable` needs."""
+        return True
 
     @abc.abstractmethod
     def reset(self, key: PRNGKeyArray) -> State:

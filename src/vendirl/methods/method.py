@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -25,7 +26,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from vendirl.environments.environment import Environment
+from vendirl.environments import AnyEnvironment
 from vendirl.networks import Network
 from vendirl.normalisation import RunningStatistics
 from vendirl.policies import SkillPolicy
@@ -34,12 +35,15 @@ from vendirl.skill_spaces import Discrete, SkillSpace
 
 Metrics = dict[str, Float[Array, ""]]
 
+Rehearse = Callable[[PRNGKeyArray, int], Float[Array, "n N T D"]]
+"""(key, N) -> N new trajectories of each of the n skills as they are now."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """Where a method is used: the environment, n skills, E scenes, `steps` between two updates, `epochs` in all."""
 
-    environment: Environment
+    environment: AnyEnvironment
     skills: int
     scenes: int
     steps: int
@@ -64,7 +68,7 @@ class Method(abc.ABC):
         """The skill space for n skills."""
         return Discrete(skills)
 
-    def resolve(self, environment: Environment) -> Method:
+    def resolve(self, environment: AnyEnvironment) -> Method:
         """The same method with feature names turned into indices; refuses what does not fit the environment."""
         return self
 
@@ -76,9 +80,19 @@ class Method(abc.ABC):
         """The goals that the scenes will follow in this epoch."""
         return space.sample(key, scenes)
 
-    def prepare(self, state: PyTree, policy: SkillPolicy, goals: Array, elapsed: Array, key: PRNGKeyArray) -> PyTree:
-        """The state that is carried through this epoch."""
+    def prepare(self, state: PyTree, goals: Array, elapsed: Array, key: PRNGKeyArray, rehearse: Rehearse) -> PyTree:
+        """The state that is carried through this epoch. `rehearse` gives new trajectories of all skills."""
         return state
+
+    @property
+    def rehearsal(self) -> int:
+        """How many trajectories of each skill `prepare` asks for at most."""
+        return 0
+
+    @property
+    def rehearsal_period(self) -> int:
+        """After how many epochs it asks for new ones."""
+        return 1
 
     def learn(self, state: PyTree, batch: Transition, key: PRNGKeyArray) -> tuple[PyTree, Metrics]:
         """Learn from (E, steps) transitions."""
@@ -207,7 +221,7 @@ class Fitted(Method):
     def _after(self, flat, unflatten):
         return _flatten(self.constrain(unflatten(flat)))[0]
 
-    def _columns(self, environment: Environment) -> tuple[int, ...]:
+    def _columns(self, environment: AnyEnvironment) -> tuple[int, ...]:
         names, D = environment.feature_names, environment.observation_size
         if self.features is None:
             return tuple(range(D))
@@ -300,10 +314,18 @@ class Combined(Method):
         keys = jax.random.split(key, len(self.terms))
         return tuple(m.start(setting, policy, k) for (_, m), k in zip(self.terms, keys, strict=True))
 
-    def prepare(self, state, policy, goals, elapsed, key):
+    def prepare(self, state, goals, elapsed, key, rehearse):
         keys = jax.random.split(key, len(self.terms))
         triples = zip(self.terms, state, keys, strict=True)
-        return tuple(m.prepare(s, policy, goals, elapsed, k) for (_, m), s, k in triples)
+        return tuple(m.prepare(s, goals, elapsed, k, rehearse) for (_, m), s, k in triples)
+
+    @property
+    def rehearsal(self):
+        return max(method.rehearsal for _, method in self.terms)
+
+    @property
+    def rehearsal_period(self):
+        return math.gcd(*(method.rehearsal_period for _, method in self.terms if method.rehearsal))
 
     def learn(self, state, batch, key):
         keys, states, metrics = jax.random.split(key, len(self.terms)), [], {}

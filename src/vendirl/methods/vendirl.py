@@ -20,14 +20,12 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 
-from vendirl.environments.environment import Environment
+from vendirl.environments import AnyEnvironment
 from vendirl.memory import SkillMemory
 from vendirl.methods.method import Method
-from vendirl.policies import SkillPolicy
 from vendirl.reward import Following, Transform, borders
-from vendirl.rollout import trajectories
 from vendirl.similarity import Similarity
 
 
@@ -52,7 +50,7 @@ class VendiRL(Method):
 
     Attributes:
         similarity: k; None for that of the run.
-        environment: where the skills act, for refills. This and the rest are filled in from the settings of the run.
+        environment: where the skills act. This and the rest are filled in from the settings of the run.
         skills: n.
         memories: m, the size of the pool.
         synchronise: None if memories are refilled at every epoch; else after how many epochs (`off`).
@@ -62,7 +60,7 @@ class VendiRL(Method):
     """
 
     similarity: Similarity | str | None = None
-    environment: Environment | None = None
+    environment: AnyEnvironment | None = None
     skills: int = 1
     memories: int = 1
     synchronise: int | None = None
@@ -79,28 +77,39 @@ class VendiRL(Method):
         assert isinstance(self.similarity, Similarity), "the settings of the run fill this in"
         return self.similarity
 
-    def _world(self) -> Environment:
+    def _world(self) -> AnyEnvironment:
         assert self.environment is not None, "the settings of the run fill this in"
         return self.environment
 
-    def refill(self, policy: SkillPolicy, key: PRNGKeyArray) -> SkillMemory:
-        """m memories of new trajectories of all skills, (m, ...)."""
-        skills, episodes = jnp.arange(self.skills), self.memories * self.episodes
-        points = trajectories(self._world(), policy, skills, key, episodes=episodes)
+    @property
+    def rehearsal(self):
+        return self.memories * self.episodes
+
+    @property
+    def rehearsal_period(self):
+        return self.synchronise or 1
+
+    def refill(self, points: Float[Array, "n mN T D"]) -> SkillMemory:
+        """m memories of m N new trajectories of each skill, (m, ...)."""
         n, _, T, D = points.shape
         points = points.reshape(n, self.memories, self.episodes, T, D)
         return jax.vmap(partial(SkillMemory.fill, self._k()), in_axes=1)(points)
 
     def start(self, setting, policy, key):
-        return Kept(jnp.zeros((), jnp.int32), None if self.synchronise is None else self.refill(policy, key))
+        memory = None
+        if self.synchronise is not None:  # nothing yet, of the right shape: the first epoch fills it
+            T, D = self._world().episode_length, self._world().observation_size
+            points = jax.ShapeDtypeStruct((self.skills, self.rehearsal, T, D), jnp.float32)
+            shapes = jax.eval_shape(self.refill, points)
+            memory = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        return Kept(jnp.zeros((), jnp.int32), memory)
 
-    def prepare(self, state: Kept, policy, goals, elapsed, key):
+    def prepare(self, state: Kept, goals, elapsed, key, rehearse):
         if state.memory is None:
-            memory = self.refill(policy, key)
+            memory = self.refill(rehearse(key, self.rehearsal))
         else:
-            assert self.synchronise is not None
-            due = (state.epoch > 0) & (state.epoch % self.synchronise == 0)
-            memory = jax.lax.cond(due, lambda: self.refill(policy, key), lambda: state.memory)
+            due = state.epoch % self.rehearsal_period == 0
+            memory = jax.lax.cond(due, lambda: self.refill(rehearse(key, self.rehearsal)), lambda: state.memory)
         return Carried(state.epoch, memory, self._dealt(self._follow, memory, (goals, elapsed)))
 
     def reward(self, state: Carried, batch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
 from collections.abc import Sequence
@@ -101,8 +102,25 @@ def _set(path: str, evaluation: Evaluation, run: dict[str, Any] | None) -> dict[
         "measures": [dataclasses.asdict(measure) for measure in evaluation.measures],
         "curve": _curve(run, ceiling),
         "settings": run["settings"] if run else None,
-        "videos": [],
+        "videos": _videos(Path(path)),
     }
+
+
+VIDEO_BYTES = 40_000_000
+"""A page holds no more of films than this: it is one file, and is to open at once."""
+
+
+def _videos(path: Path) -> list[dict[str, Any]]:
+    """The films of `vendirl video`, as data: skill-0.mp4, skill-1.mp4, ... beside the trajectories."""
+    folder = (path if path.is_dir() else path.parent) / "videos"
+    found, total = [], 0
+    for file in sorted(folder.glob("skill-*.mp4"), key=lambda file: (len(file.name), file.name)):
+        number = file.stem.removeprefix("skill-")
+        total += file.stat().st_size
+        if number.isdecimal() and total <= VIDEO_BYTES:
+            data = base64.b64encode(file.read_bytes()).decode()
+            found.append({"skill": int(number), "src": f"data:video/mp4;base64,{data}"})
+    return found
 
 
 def _result(result: Diversity, attainable: float | None) -> dict[str, Any]:

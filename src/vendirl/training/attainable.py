@@ -18,7 +18,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.environments import Environment, parse_environment
+from vendirl.environments import AnyEnvironment, Environment, HostEnvironment, parse_environment
 from vendirl.environments.spaces import Box
 from vendirl.score import vendi_score
 from vendirl.similarity import Observations, Similarity, parse
@@ -42,7 +42,7 @@ class Attainable(eqx.Module):
 
 
 def attainable(
-    environment: Environment | str,
+    environment: AnyEnvironment | str,
     similarity: Similarity | str,
     n: int,
     *,
@@ -66,15 +66,16 @@ def attainable(
         >>> round(float(vr.attainable("point", "mmd(scale=4)", 4, restarts=4, iterations=200)), 2)
         4.0
     """
-    environment = parse_environment(environment) if isinstance(environment, str) else environment
+    world = parse_environment(environment) if isinstance(environment, str) else environment
     similarity = parse(similarity) if isinstance(similarity, str) else similarity
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"n must be a positive whole number of skills, but is {n!r}")
-    similarity = similarity.resolve(environment.feature_names, environment.observation_size)
-    bound = similarity.ceiling(n, environment.observation_size)
-    if not isinstance(environment.actions, Box) or not similarity.differentiable:
+    similarity = similarity.resolve(world.feature_names, world.observation_size)
+    bound = similarity.ceiling(n, world.observation_size)
+    can = world.differentiable and similarity.differentiable
+    if isinstance(world, HostEnvironment) or not isinstance(world.actions, Box) or not can:
         return Attainable(bound, None, "rank")
-    scores, paths = _ascend(environment, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed))
+    scores, paths = _ascend(world, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed))
     best = int(np.argmax(np.asarray(scores)))
     if not np.isfinite(scores[best]):
         return Attainable(bound, None, "rank")

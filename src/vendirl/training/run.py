@@ -27,7 +27,8 @@ import numpy as np
 
 from vendirl import __version__
 from vendirl.data import Trajectories
-from vendirl.environments import Environment
+from vendirl.environments import AnyEnvironment, EnvironmentFailure, HostEnvironment, as_environment
+from vendirl.host_rollout import trajectories as host_trajectories
 from vendirl.methods import VendiRL, terms
 from vendirl.policies import SkillPolicy
 from vendirl.rollout import trajectories
@@ -35,6 +36,7 @@ from vendirl.score import Vendi, vendi, vendi_score
 from vendirl.similarity import Observations, Similarity, Sum, kernel_matrix
 from vendirl.training import checkpoint
 from vendirl.training.attainable import Attainable, attainable
+from vendirl.training.host import HostLoop
 from vendirl.training.loop import Loop, Training
 from vendirl.training.settings import BLOCK, Settings
 
@@ -71,7 +73,7 @@ class Run:
     """
 
     settings: Settings
-    environment: Environment
+    environment: AnyEnvironment
     similarity: Similarity
     loop: Loop
     training: Training
@@ -123,10 +125,9 @@ class Run:
         if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
         chosen = self.loop.space.fixed(self.settings.skills)[chosen]
+        roll: Any = host_trajectories if isinstance(self.environment, HostEnvironment) else _trajectories
         key = jax.random.key(draw)
-        return np.asarray(
-            _trajectories(self.environment, self.skills_of(seed), chosen, key, deterministic, episodes=episodes)
-        )
+        return np.asarray(roll(self.environment, self.skills_of(seed), chosen, key, deterministic, episodes=episodes))
 
     def evaluate(
         self, similarities: Sequence[Similarity | str] | None = None, seed: int = 0, episodes: int = 10, **settings: Any
@@ -272,7 +273,7 @@ _ceilings: dict[tuple[str, str, int, float], Attainable] = {}
 
 
 def train(
-    env: str = "point",
+    env: str | AnyEnvironment | Callable[..., Any] = "point",
     similarity: Similarity | str = "mmd(scale=4)",
     skills: int = 8,
     *,
@@ -284,7 +285,8 @@ def train(
     """Learn skills that are diverse in the sense of a similarity (Algorithm 1).
 
     Args:
-        env: name of the environment, or a name with settings such as "point(noise=0.01)".
+        env: name of the environment, or a name with settings such as "point(noise=0.01)"; or an object, your own
+            `Environment`, or a function that makes a Gymnasium environment.
         similarity: k, or its text.
         skills: n.
         out: a folder to save the run in; nothing is saved if None.
@@ -298,17 +300,25 @@ def train(
         >>> run.rollout().shape
         (4, 1, 50, 2)
     """
-    return run(Settings(env=env, similarity=str(similarity), skills=skills, **settings), out, resume, progress)
+    environment = None if isinstance(env, str) else as_environment(env)
+    name = env if isinstance(env, str) else f"object:{getattr(environment, 'name', type(environment).__name__)}"
+    chosen = Settings(env=name, similarity=str(similarity), skills=skills, **settings)
+    return run(chosen, out, resume, progress, environment)
 
 
 def run(
-    settings: Settings, out: str | Path | None = None, resume: bool = False, progress: Progress | None = None
+    settings: Settings,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    environment: AnyEnvironment | None = None,
 ) -> Run:
-    """Train as the settings say; see `train`."""
-    this = begin(settings, None if out is None else Path(out), resume)
+    """Train as the settings say; see `train`. `environment` is used in place of the one that they name."""
+    this = begin(settings, None if out is None else Path(out), resume, environment)
     static = eqx.filter(this.training, eqx.is_array, inverse=True)
     start = time.perf_counter()
-    block = _compiled_block(this, static)
+    outside = isinstance(this.environment, HostEnvironment)
+    block = _HostBlock(this, static) if outside else _compiled_block(this, static)
     this.compile_seconds = time.perf_counter() - start
     saved = time.perf_counter()
     try:
@@ -338,15 +348,22 @@ def run(
     except KeyboardInterrupt:
         this.save_checkpoint()
         raise Interrupted(f"stopped at epoch {this.done} of {this.epochs}{_how_to_resume(this, 'there')}") from None
+    except EnvironmentFailure as failure:
+        this.save_checkpoint()
+        where = _how_to_resume(this, f"at epoch {this.done}")
+        raise EnvironmentFailure(f"{failure}. Training stopped{where}") from failure.__cause__
+    finally:
+        if isinstance(block, _HostBlock):
+            block.close()
     this.save_results()
     return this
 
 
-def load(folder: str | Path) -> Run:
-    """A saved run, at its newest checkpoint."""
+def load(folder: str | Path, env: AnyEnvironment | Callable[..., Any] | None = None) -> Run:
+    """A saved run, at its newest checkpoint. `env` is the environment of a run that was given an object."""
     folder = Path(folder)
     settings = read_settings(folder)
-    return begin(settings, folder, resume=True)
+    return begin(settings, folder, resume=True, environment=None if env is None else as_environment(env))
 
 
 def versions() -> dict[str, str]:
@@ -356,9 +373,15 @@ def versions() -> dict[str, str]:
     return {"vendirl": __version__, "python": platform.python_version(), **others}
 
 
-def begin(settings: Settings, folder: Path | None = None, resume: bool = False) -> Run:
+def begin(
+    settings: Settings, folder: Path | None = None, resume: bool = False, environment: AnyEnvironment | None = None
+) -> Run:
     """A run at its first epoch, or where its newest checkpoint left it."""
-    environment, similarity, loop = settings.build()
+    if environment is None and settings.env.startswith("object:"):
+        raise ValueError(
+            f"the run's environment, {settings.env[7:]}, was an object; pass it again: vr.load(folder, env=...)"
+        )
+    environment, similarity, loop = settings.build(environment)
     if folder is not None:
         _claim(folder, settings, resume)
 
@@ -408,6 +431,27 @@ def _compiled_block(this: Run, static: Training) -> Callable:
 
     function = block if this.settings.seeds == 1 else jax.vmap(block)
     return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile()
+
+
+class _HostBlock:
+    """The same where the environment is outside the compiled program."""
+
+    def __init__(self, this: Run, static: Training):
+        self.run, self.static = this, static
+        # Scenes cannot be saved; a run that goes on begins new episodes, and not those that it began with.
+        self.loop = HostLoop(this.loop, this.settings.seeds, this.settings.seed + 7919 * this.done)
+        self.close = self.loop.close
+
+    def __call__(self, arrays):
+        training, rows = eqx.combine(arrays, self.static), []
+        for _ in range(BLOCK):
+            training, metrics = self.loop.epoch(training)
+            rows.append(metrics)
+        settings = self.run.settings
+        goals = self.run.loop.space.fixed(settings.skills)
+        score = self.loop.score(training.policy, self.run.similarity, goals, settings.order)
+        finite = {name: np.all([np.isfinite(row[name]) for row in rows], axis=0) for name in rows[0]}
+        return eqx.filter(training, eqx.is_array), {**rows[-1], "vendi_score": score, "finite": finite}
 
 
 def _culprit(this: Run) -> str:

@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 
 from vendirl.algorithms.ppo import PPO
 from vendirl.algorithms.sac import SAC
-from vendirl.environments import Discrete, Environment, parse_environment
+from vendirl.environments import AnyEnvironment, Discrete, HostEnvironment, parse_environment
+from vendirl.environments.checking import check
 from vendirl.methods import Combined, Method, VendiRL, parse_method
 from vendirl.policies import SkillPolicy
 from vendirl.reward import Transform
@@ -39,7 +40,7 @@ class Settings:
     """Parallel copies of the environment."""
     refill: str = "auto"
     """How the scenes' memories are refilled: scene (one each), shared (one for all), pool(m), off, or auto: a pool for
-    which refilling takes at most half as many steps as training."""
+    which refilling takes at most half as many steps as training, an eighth where steps are costly."""
     synchronise: int = 10
     """With --refill off: all memories are refilled together every so many epochs."""
     episodes: int = 1
@@ -80,10 +81,16 @@ class Settings:
         if not self.order >= 0:
             raise ValueError(f"order must be in [0, inf], but is {self.order}")
 
-    def build(self) -> tuple[Environment, Similarity, Loop]:
-        """The environment, the similarity and the loop; anything impossible is refused here, before compiling."""
+    def build(self, environment: AnyEnvironment | None = None) -> tuple[AnyEnvironment, Similarity, Loop]:
+        """The environment, the similarity and the loop; anything impossible is refused here, before compiling.
+
+        `environment` is used in place of the one that `env` names.
+        """
         self._check()
-        environment = parse_environment(self.env)
+        if environment is None:
+            environment = parse_environment(self.env)
+        else:
+            check(environment)
         similarity = parse(self.similarity).resolve(environment.feature_names, environment.observation_size)
         T = environment.episode_length
         if similarity.least_observations > self.episodes * T:
@@ -122,7 +129,7 @@ class Settings:
             raise ValueError(f"separate networks need skills that are numbers, but those of {self.method} are vectors")
         return environment, similarity, loop
 
-    def _bound(self, method: Method, environment: Environment, similarity: Similarity) -> Method:
+    def _bound(self, method: Method, environment: AnyEnvironment, similarity: Similarity) -> Method:
         """The method with what VendiRL's reward takes from these settings."""
         if isinstance(method, Combined):
             return Combined(tuple((w, self._bound(m, environment, similarity)) for w, m in method.terms))
@@ -136,7 +143,7 @@ class Settings:
             similarity=similarity,
             environment=environment,
             skills=self.skills,
-            memories=self._memories(),
+            memories=self._memories(isinstance(environment, HostEnvironment) or environment.costly_reset),
             synchronise=self.synchronise if self.refill == "off" else None,
             episodes=self.episodes,
             carry=self.updates > 1 or self.refill == "off",
@@ -152,7 +159,7 @@ class Settings:
     def policy(self, loop: Loop, key) -> SkillPolicy:
         """New skills."""
         return SkillPolicy(
-            loop.environment.observation_size,
+            loop.environment.visible,
             loop.environment.actions,
             loop.space.size,
             key=key,
@@ -163,14 +170,15 @@ class Settings:
             squashed=self.learner == "sac",
         )
 
-    def _memories(self) -> int:
-        """The size m of the pool of memories."""
+    def _memories(self, costly: bool = False) -> int:
+        """The size m of the pool of memories, where steps are costly or cheap."""
         if self.refill in ("scene", "off"):
             return self.scenes
         if self.refill == "shared":
             return 1
         if self.refill == "auto":
-            return max(m for m in range(1, self.scenes + 1) if self.scenes % m == 0 and (m == 1 or m <= self._most()))
+            most = self._most(8 if costly else 2)
+            return max(m for m in range(1, self.scenes + 1) if self.scenes % m == 0 and (m == 1 or m <= most))
         found = re.fullmatch(r"pool\((\d+)\)", self.refill.replace(" ", ""))
         if not found:
             raise ValueError(f"refill must be auto, scene, shared, pool(m) or off, but is {self.refill!r}")
@@ -182,10 +190,10 @@ class Settings:
             )
         return m
 
-    def _most(self) -> float:
-        """The largest pool for which refilling takes half as many steps as training, and the m n decompositions of the
-        kernel matrices of other skills, n³ each, take little time beside them."""
-        steps = self.epoch * self.scenes / (2 * self.skills * self.episodes)
+    def _most(self, share: int) -> float:
+        """The largest pool for which refilling takes 1 / share as many steps as training, and the m n decompositions of
+        the kernel matrices of other skills, n³ each, take little time beside them."""
+        steps = self.epoch * self.scenes / (share * self.skills * self.episodes)
         return min(steps, 2e7 / self.skills**4)
 
     def to_json(self) -> dict[str, Any]:

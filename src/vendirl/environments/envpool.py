@@ -1,0 +1,142 @@
+"""EnvPool: environments in C++ threads, all of them through one adapter."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Any
+
+import numpy as np
+
+from vendirl.environments.bodies import observation_names, outside
+from vendirl.environments.flat import Acting, Observing
+from vendirl.environments.host import HostEnvironment, Scenes, Step
+
+
+class EnvPoolEnvironment(HostEnvironment):
+    """An environment of EnvPool's, by its id."""
+
+    def __init__(
+        self,
+        id: str,
+        episode_length: int | None = None,
+        threads: int | None = None,
+        timeout: float = 60.0,
+        **settings: Any,
+    ):
+        """
+        Args:
+            id: as EnvPool has it, such as "HalfCheetah-v5".
+            episode_length: steps after which an episode is cut off; None for the environment's own limit.
+            threads: that step the scenes; None for one for each core.
+            timeout: seconds after which a step counts as hanging.
+            settings: anything else that EnvPool knows for this environment.
+        """
+        library = _library()
+        _check_id(id, library)
+        self.id, self.settings, self.threads, self.timeout = id, settings, threads, timeout
+        self.name = f"envpool:{id}"
+        spec = library.make_spec(id, **settings)
+        limit = int(spec.config.max_episode_steps)
+        self.episode_length = min(episode_length or limit, limit)
+        self.observe = Observing.of(spec.gymnasium_observation_space, self.name)
+        self.act = Acting.of(spec.gymnasium_action_space, self.name)
+        self.actions = self.act.actions
+        names = list(_names(id, len(self.observe.names)) or self.observe.names)
+        self.visible = len(names)
+        self.outside = _outside(library, self, names)
+        self.feature_names = (*names, *self.outside)
+
+    def make(self, scenes: int, seed: int, **settings: Any) -> Any:
+        """EnvPool's own object."""
+        threads = self.threads or min(os.cpu_count() or 1, scenes)
+        return _library().make(
+            self.id,
+            env_type="gymnasium",
+            num_envs=scenes,
+            num_threads=threads,
+            seed=seed % 2**31,
+            **{**self.settings, **settings},
+        )
+
+    def _open(self, scenes: int, seed: int) -> Scenes:
+        return _Scenes(self, scenes, seed)
+
+    def _open_filmed(self, scenes: int, seed: int, width: int, height: int) -> Scenes:
+        return _Scenes(self, scenes, seed, render_mode="rgb_array", render_width=width, render_height=height)
+
+
+class _Scenes(Scenes):
+    def __init__(self, environment: EnvPoolEnvironment, scenes: int, seed: int, **settings: Any):
+        self.environment, self.count = environment, scenes
+        self.pool = environment.make(scenes, seed, **settings)
+        self.ids = np.arange(scenes, dtype=np.int32)
+
+    def reset(self, which):
+        chosen = self.ids[which]
+        observations, infos = self.pool.reset() if len(chosen) == self.count else self.pool.reset(chosen)
+        features = np.zeros((self.count, self.environment.observation_size), np.float32)
+        features[infos["env_id"]] = self._features(observations, infos, len(chosen))
+        return features
+
+    def step(self, actions):
+        observations, rewards, terminated, truncated, infos = self.pool.step(self.environment.act(actions), self.ids)
+        features = self._features(observations, infos, self.count)
+        back = np.argsort(infos["env_id"])  # after a reset of some, EnvPool may answer in another order
+        return Step(features[back], terminated[back].astype(bool), truncated[back].astype(bool), rewards[back])
+
+    def frames(self):
+        return np.asarray(self.pool.render(self.ids), np.uint8)
+
+    def close(self):
+        self.pool.close()
+
+    def _features(self, observations, infos, count):
+        seen = self.environment.observe(observations, count)
+        if not self.environment.outside:
+            return seen
+        beside = [np.asarray(infos[key], np.float32)[:, None] for key in self.environment.outside.values()]
+        return np.concatenate([seen, *beside], 1)
+
+
+def ids() -> list[str]:
+    """All that EnvPool has."""
+    return list(_library().list_all_envs())
+
+
+def _library():
+    try:
+        import envpool
+    except ImportError as error:
+        raise ImportError(f"EnvPool is not installed ({error}); use: pip install 'vendirl[envpool]'") from None
+    return envpool
+
+
+def _check_id(id_: str, library) -> None:
+    known = library.list_all_envs()
+    if id_ not in known:
+        near = difflib.get_close_matches(id_, known, n=3, cutoff=0.3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"EnvPool has no environment {id_!r}.{hint} It has {len(known):,}: vendirl list --env envpool")
+
+
+def _names(id_: str, size: int) -> list[str] | None:
+    """The names of an observation, from the model of Gymnasium's environment of the same name, if there is one."""
+    from vendirl.environments.gymnasium import model_of
+
+    body, _, version = id_.rpartition("-v")
+    found = model_of(f"{body}-v5") if version in ("2", "3", "4", "5") else None
+    if found is None:
+        return None
+    model, structure = found
+    return (observation_names(model, size, structure) if structure else None) or observation_names(model, size)
+
+
+def _outside(library, environment: EnvPoolEnvironment, names: list[str]) -> dict[str, str]:
+    """What the infos tell, found out by making one scene."""
+    pool = environment.make(1, 0)
+    try:
+        infos = pool.reset()[1]
+    finally:
+        pool.close()
+    return outside(infos, 1, names)

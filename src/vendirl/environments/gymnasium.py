@@ -1,0 +1,334 @@
+"""Gymnasium: any id, any function that makes an environment, and vector environments."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import inspect
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+from vendirl.environments.bodies import observation_names, outside
+from vendirl.environments.flat import Acting, Observing, alone
+from vendirl.environments.host import EnvironmentFailure, HostEnvironment, Scenes, Step
+
+
+class GymnasiumEnvironment(HostEnvironment):
+    """An environment of Gymnasium's, by its id or by a function that makes it."""
+
+    def __init__(
+        self,
+        id: str | Callable[..., Any],
+        episode_length: int | None = None,
+        workers: int | None = None,
+        timeout: float = 60.0,
+        vectorization: str | None = None,
+        **settings: Any,
+    ):
+        """
+        Args:
+            id: as Gymnasium has it, such as "Walker2d-v5"; or a function that makes an environment, or that takes
+                `num_envs` and makes a vector environment.
+            episode_length: steps after which an episode is cut off; None for the environment's own limit.
+            workers: processes that step the scenes; None for one for each core. Vector environments need none.
+            timeout: seconds after which a step counts as hanging.
+            vectorization: "vector_entry_point" to use the vector environment that Gymnasium has for an id.
+            settings: anything else that the environment is made with.
+        """
+        library = _library()
+        self.id, self.workers, self.timeout, self.settings = id, workers, timeout, settings
+        self.name = (
+            f"gymnasium:{id}" if isinstance(id, str) else f"gymnasium:{getattr(id, '__name__', type(id).__name__)}"
+        )
+        self.vector = _vector_factory(library, id, vectorization, settings)
+        self.factory: Any = None if self.vector else _factory(library, id, settings)
+        if self.vector:
+            example = self.vector(num_envs=1)
+            spaces = (example.single_observation_space, example.single_action_space)
+        else:
+            example = _made(self.factory, self.name)  # type: ignore[arg-type]
+            spaces = (example.observation_space, example.action_space)
+        try:
+            self.observe = Observing.of(spaces[0], self.name)
+            self.act = Acting.of(spaces[1], self.name)
+            self.actions = self.act.actions
+            limit = getattr(example.spec, "max_episode_steps", None) or example.metadata.get("max_episode_steps")
+            if episode_length is None and limit is None:
+                raise ValueError(
+                    f"{self.name} has no time limit of its own; say how long an episode is: episode_length=200"
+                )
+            self.episode_length = min(x for x in (episode_length, limit) if x is not None)
+            names = list(_model_names(example, len(self.observe.names)) or self.observe.names)
+            self.visible = len(names)
+            self.outside = _outside(example, names, bool(self.vector))
+            self.feature_names = (*names, *self.outside)
+        finally:
+            example.close()
+
+    def _open(self, scenes: int, seed: int) -> Scenes:
+        if self.vector:
+            return _VectorScenes(self, self.vector(num_envs=scenes), seed)
+        return _Processes(self, scenes, seed, self.factory)
+
+    def _open_filmed(self, scenes: int, seed: int, width: int, height: int) -> Scenes:
+        if not isinstance(self.id, str):
+            if self.vector or "render_mode" not in inspect.signature(self.id).parameters:
+                raise ValueError("it can only be filmed if the function that makes it takes render_mode")
+            return _Processes(self, scenes, seed, partial(self.id, **self.settings, render_mode="rgb_array"))
+        settings = {**self.settings, "render_mode": "rgb_array"}
+        entry = _library().spec(self.id).entry_point
+        if isinstance(entry, str) and ".mujoco." in entry:
+            settings |= {"width": width, "height": height}
+        return _Processes(self, scenes, seed, _Make(self.id, settings))
+
+
+class _Processes(Scenes):
+    """Scenes dealt to processes of their own, which can be ended whatever they do."""
+
+    def __init__(self, environment: GymnasiumEnvironment, scenes: int, seed: int, factory: Callable[..., Any]):
+        import cloudpickle
+
+        workers = min(environment.workers or os.cpu_count() or 1, scenes)
+        self.environment = environment
+        self.shares = list(np.array_split(np.arange(scenes), workers))
+        self.processes, self.connections = [], []
+        self.count = scenes
+        for share in self.shares:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                theirs.set_inheritable(True)
+                command = [sys.executable, "-m", "vendirl.environments.worker", str(theirs.fileno())]
+                self.processes.append(subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL))
+            self.connections.append(Connection(ours.detach()))
+            plan = (factory, environment.observe, environment.act, tuple(environment.outside.values()))
+            self.connections[-1].send(sys.path)  # first, so that what follows can be found
+            self.connections[-1].send_bytes(cloudpickle.dumps((plan, [seed + int(i) for i in share])))
+        self._answers()
+
+    def reset(self, which):
+        self._send([("reset", which[share]) for share in self.shares])
+        return np.concatenate(self._answers())
+
+    def step(self, actions):
+        self._send([("step", actions[share]) for share in self.shares])
+        return Step(*(np.concatenate(parts) for parts in zip(*self._answers(), strict=True)))
+
+    def frames(self):
+        self._send([("frames", None)] * len(self.shares))
+        return np.concatenate(self._answers())
+
+    def close(self):
+        for connection in self.connections:
+            with contextlib.suppress(OSError):
+                connection.send(("close", None))
+        deadline = time.monotonic() + 4.0
+        for process in self.processes:
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for connection in self.connections:
+            connection.close()
+        self.processes, self.connections = [], []
+
+    def kill(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+    def _send(self, messages) -> None:
+        for connection, message in zip(self.connections, messages, strict=True):
+            with contextlib.suppress(OSError):  # a process that is gone is noticed when it should answer
+                connection.send(message)
+
+    def _answers(self) -> list[Any]:
+        answers: dict[int, Any] = {}
+        while len(answers) < len(self.connections):
+            open_ = [c for i, c in enumerate(self.connections) if i not in answers]
+            for ready in wait(open_):
+                i = self.connections.index(ready)  # type: ignore[arg-type]
+                try:
+                    kind, answer = self.connections[i].recv()
+                except (EOFError, OSError):
+                    code = self.processes[i].wait()
+                    raise EnvironmentFailure(f"a process that stepped it ended with exit code {code}") from None
+                if kind == "error":
+                    raise EnvironmentFailure(answer)
+                answers[i] = answer
+        return [answers[i] for i in range(len(self.connections))]
+
+
+class _VectorScenes(Scenes):
+    """A Gymnasium vector environment, whichever way it resets."""
+
+    def __init__(self, environment: GymnasiumEnvironment, vector: Any, seed: int):
+        from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+
+        self.environment, self.vector, self.count, self.seed = environment, vector, vector.num_envs, seed
+        self.mode = AutoresetMode(vector.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        self.same_step = self.mode == AutoresetMode.SAME_STEP
+        self.masks = isinstance(vector, SyncVectorEnv | AsyncVectorEnv) or self.mode == AutoresetMode.DISABLED
+        self.fresh: np.ndarray | None = None  # what scenes that reset themselves began with
+        self.renewed = np.zeros(self.count, bool)
+
+    def reset(self, which):
+        if self.fresh is None:
+            observations, infos = self.vector.reset(seed=self.seed)
+            self.fresh = self._features(observations, infos)
+            return self.fresh
+        due = which & ~self.renewed
+        if due.all():
+            self.fresh = self._features(*self.vector.reset())
+        elif due.any():
+            if not self.masks:
+                raise ValueError(
+                    f"it resets its scenes by itself ({self.mode.value}) and takes no reset_mask; make it with "
+                    "autoreset_mode=AutoresetMode.DISABLED, or leave episode_length to its own limit and use SAME_STEP"
+                )
+            observations, infos = self.vector.reset(options={"reset_mask": due})
+            self.fresh = np.where(due[:, None], self._features(observations, infos), self.fresh)
+        return self.fresh
+
+    def step(self, actions):
+        observations, rewards, terminated, truncated, infos = self.vector.step(self.environment.act(actions))
+        features, ended = self._features(observations, infos), terminated | truncated
+        self.renewed = ended & self.same_step
+        if self.renewed.any():
+            self.fresh, features = features, features.copy()
+            for i in np.flatnonzero(ended):
+                one = self.environment.observe(alone(infos["final_obs"][i]), 1)[0]
+                beside = [_final(infos, key, i) for key in self.environment.outside.values()]
+                features[i] = np.concatenate([one, np.array(beside, np.float32)])
+        return Step(features, terminated.astype(bool), truncated.astype(bool), rewards.astype(np.float32))
+
+    def close(self):
+        self.vector.close()
+
+    def _features(self, observations, infos):
+        seen = self.environment.observe(observations, self.count)
+        keys = self.environment.outside.values()
+        beside = [np.asarray(infos.get(key, np.zeros(self.count)), np.float32)[:, None] for key in keys]
+        return np.concatenate([seen, *beside], 1)
+
+
+def _final(infos: dict[str, Any], key: str, i: int) -> float:
+    value = infos.get("final_info", {})
+    value = value[key] if isinstance(value, dict) else value[i][key]
+    return float(value[i]) if np.ndim(value) else float(value)
+
+
+@contextlib.contextmanager
+def quiet():
+    """Without MuJoCo's warnings about a model, which it prints and writes to a file where the user is."""
+    try:
+        import mujoco
+    except ImportError:
+        yield
+        return
+    mujoco.set_mju_user_warning(lambda message: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(None)
+
+
+def model_of(id_: str) -> tuple[Any, dict[str, int] | None] | None:
+    """The MuJoCo model of one of Gymnasium's environments and the structure of its observation, if it has those."""
+    try:
+        library = _library()
+        if id_ not in library.registry:
+            return None
+        with quiet():
+            example = library.make(id_)
+    except Exception:  # names are a convenience: whatever prevents them, there are others
+        return None
+    try:
+        inner = example.unwrapped
+        model = getattr(inner, "model", None)
+        return None if model is None else (model, getattr(inner, "observation_structure", None))
+    finally:
+        example.close()
+
+
+def ids() -> list[str]:
+    """All that Gymnasium has registered."""
+    return sorted(_library().registry)
+
+
+def _model_names(example: Any, size: int) -> list[str] | None:
+    inner = example.unwrapped
+    model, structure = getattr(inner, "model", None), getattr(inner, "observation_structure", None)
+    return None if model is None else observation_names(model, size, structure)
+
+
+def _outside(example: Any, names: list[str], vector: bool) -> dict[str, str]:
+    """What the infos of a step tell."""
+    example.reset(seed=0)
+    space = example.action_space
+    space.seed(0)
+    infos = example.step(space.sample())[4]
+    if not vector:
+        infos = {key: np.asarray([value]) for key, value in infos.items() if isinstance(value, float | np.floating)}
+    return outside(infos, 1, names)
+
+
+def _library():
+    try:
+        import gymnasium
+    except ImportError as error:
+        raise ImportError(f"Gymnasium is not installed ({error}); use: pip install 'vendirl[gymnasium]'") from None
+    return gymnasium
+
+
+def _factory(library, id_: str | Callable, settings: dict[str, Any]) -> Callable[[], Any]:
+    if not isinstance(id_, str):
+        return (lambda: id_(**settings)) if settings else id_
+    module, _, name = id_.rpartition(":")  # "package.module:Name-v0" imports the module, as Gymnasium has it
+    if not module and name not in library.registry:
+        near = difflib.get_close_matches(id_, library.registry, n=3, cutoff=0.4)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(
+            f"Gymnasium has no environment {id_!r}.{hint} Where a package registers it, write 'package:{id_}'"
+        )
+    return _Make(id_, settings)
+
+
+class _Make:
+    """gymnasium.make with its arguments, for a process of its own."""
+
+    def __init__(self, id_: str, settings: dict[str, Any]):
+        self.id, self.settings = id_, settings
+
+    def __call__(self):
+        return _library().make(self.id, **self.settings)
+
+
+def _made(factory: Callable[[], Any], name: str) -> Any:
+    try:
+        with quiet():
+            example = factory()
+    except ImportError as error:
+        raise ImportError(f"{name} needs a package that is not installed: {error}") from None
+    if not hasattr(example, "observation_space") or not hasattr(example, "action_space"):
+        raise TypeError(f"{name} made a {type(example).__name__}, which is not a Gymnasium environment")
+    return example
+
+
+def _vector_factory(library, id_, vectorization: str | None, settings) -> Callable[..., Any] | None:
+    if isinstance(id_, str):
+        if vectorization is None:
+            return None
+        return lambda num_envs: library.make_vec(id_, num_envs, vectorization_mode=vectorization, **settings)
+    if "num_envs" not in inspect.signature(id_).parameters:
+        return None
+    return lambda num_envs: id_(num_envs=num_envs, **settings)
