@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-# Planar bodies are moved by slides and a hinge at their root; the field calls these by what they do.
-_ROOTS = {
-    "rootx": "x",
-    "rooty": "pitch",
-    "rootz": "height",
-    "slider": "x",
-    "hinge": "angle",
-    "slider1": "x",
-    "slider2": "y",
-}
-_FREE_POSITIONS = ("x", "y", "height", "quaternion_w", "quaternion_x", "quaternion_y", "quaternion_z")
-_FREE_VELOCITIES = ("x", "y", "height", "roll", "pitch", "yaw")
-_QUATERNION = ("w", "x", "y", "z")
-_AXES = ("x", "y", "z")
+import numpy as np
+
+AXES = ("x", "y", "height")
+_TURNS = ("roll", "pitch", "yaw")
 
 
-def coordinates(model: Any) -> tuple[list[str], list[str]]:
-    """The names of a MuJoCo model's positions qpos, and of its velocities qvel."""
+def coordinates(model: Any) -> tuple[list[str], list[str], dict[str, float]]:
+    """The names of a MuJoCo model's positions qpos, of its velocities qvel, and of those positions that say where its
+    root is, each with what is to be added for its place in the world.
+
+    A body that slides or floats is placed by x, y and height, and turned by roll, pitch and yaw, whichever its joints
+    allow; all but the first carry the name of the body. Other joints keep their own names.
+    """
     import mujoco
 
+    kinds = mujoco.mjtJoint
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mobile = set(model.jnt_bodyid[np.isin(model.jnt_type, (kinds.mjJNT_FREE, kinds.mjJNT_SLIDE))])
+    grounded = {body for body in mobile if model.body_parentid[body] == 0}
     positions: list[str] = []
     velocities: list[str] = []
-    free = 0
+    root: dict[str, float] = {}
     for joint in range(model.njnt):
+        body, kind, axis = model.jnt_bodyid[joint], model.jnt_type[joint], data.xaxis[joint]
+        first = body == model.jnt_bodyid[0]
+        prefix = "" if first else f"{model.body(body).name or f'body_{body}'}_"
         name = model.joint(joint).name or f"joint_{joint}"
-        kind = model.jnt_type[joint]
-        if kind == mujoco.mjtJoint.mjJNT_FREE:
-            prefix = "" if free == 0 else f"{name}_"  # the first free body is the body itself
-            free += 1
-            positions += [prefix + part for part in _FREE_POSITIONS]
-            velocities += [f"{prefix}{part}_velocity" for part in _FREE_VELOCITIES]
-        elif kind == mujoco.mjtJoint.mjJNT_BALL:
-            positions += [f"{name}_{part}" for part in _QUATERNION]
-            velocities += [f"{name}_{axis}_velocity" for axis in _AXES]
+        if kind == kinds.mjJNT_FREE:
+            places = [prefix + axis for axis in AXES]
+            root |= dict.fromkeys(places, 0.0) if first else {}
+            positions += [*places, *(f"{prefix}quaternion_{part}" for part in "wxyz")]
+            velocities += [f"{prefix}{part}_velocity" for part in (*AXES, *_TURNS)]
+        elif kind == kinds.mjJNT_BALL:
+            positions += [f"{name}_{part}" for part in "wxyz"]
+            velocities += [f"{name}_{part}_velocity" for part in "xyz"]
         else:
-            name = _ROOTS.get(name, name)
+            main = int(np.abs(axis).argmax())
+            if body in grounded and kind == kinds.mjJNT_SLIDE and axis[main] > 0.99:
+                name = prefix + AXES[main]
+                here = data.xpos[body, main] - data.qpos[model.jnt_qposadr[joint]]
+                root |= {name: here} if first else {}
+            elif body in grounded and kind == kinds.mjJNT_HINGE and abs(axis[main]) > 0.99:
+                name = prefix + _TURNS[main]
             positions.append(name)
             velocities.append(f"{name}_velocity")
-    return [identifier(name) for name in positions], [identifier(name) for name in velocities]
+    return [identifier(p) for p in positions], [identifier(v) for v in velocities], root
 
 
 def observation_names(model: Any, size: int, structure: dict[str, int] | None = None) -> list[str] | None:
@@ -55,7 +65,7 @@ def observation_names(model: Any, size: int, structure: dict[str, int] | None = 
     Returns:
         None if the observation is something else.
     """
-    positions, velocities = coordinates(model)
+    positions, velocities, _ = coordinates(model)
     rest = size - len(positions) - len(velocities)
     skipped = structure.get("skipped_qpos", 0) if structure else max(0, -rest)
     if structure and (structure.get("qpos"), structure.get("qvel")) != (len(positions) - skipped, len(velocities)):
@@ -87,8 +97,6 @@ def outside(infos: dict[str, Any], scenes: int, taken: Sequence[str]) -> dict[st
 
     One real number for each scene, and not a part of the reward; positions are called x and y.
     """
-    import numpy as np
-
     found: dict[str, str] = {}
     for key, value in infos.items():
         if key.startswith(("_", "reward")) or not isinstance(value, np.ndarray):
@@ -99,3 +107,21 @@ def outside(infos: dict[str, Any], scenes: int, taken: Sequence[str]) -> dict[st
         if name not in taken and name not in found:
             found[name] = key
     return found
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """Without MuJoCo's warnings about a model, which it also writes to a file in the working folder; nor others'."""
+    try:
+        import mujoco
+    except ImportError:
+        yield
+        return
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda message: None)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        mujoco.set_mju_user_warning(before)

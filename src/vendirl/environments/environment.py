@@ -1,6 +1,7 @@
 """The interface between a world and everything that acts in it."""
 
 import abc
+import operator
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
@@ -56,3 +57,14 @@ class Environment(eqx.Module):
     @abc.abstractmethod
     def step(self, state: State, action: Array, key: PRNGKeyArray) -> State:
         """The successor of `state` under `action`."""
+
+
+def checked_length(value: int) -> int:
+    """An episode's length, or an error that says what is wrong with it."""
+    try:
+        length = operator.index(value)
+    except TypeError:
+        raise TypeError(f"episode_length={value!r} must be a whole number of steps.") from None
+    if length < 1:
+        raise ValueError(f"episode_length={length} must be at least 1 step.")
+    return length

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from vendirl.environments.bodies import observation_names, outside
+from vendirl.environments.bodies import loading, observation_names, outside
 from vendirl.environments.flat import Acting, Observing, alone
 from vendirl.environments.host import EnvironmentFailure, HostEnvironment, Scenes, Step
 
@@ -227,28 +227,13 @@ def _final(infos: dict[str, Any], key: str, i: int) -> float:
     return float(value[i]) if np.ndim(value) else float(value)
 
 
-@contextlib.contextmanager
-def quiet():
-    """Without MuJoCo's warnings about a model, which it prints and writes to a file where the user is."""
-    try:
-        import mujoco
-    except ImportError:
-        yield
-        return
-    mujoco.set_mju_user_warning(lambda message: None)
-    try:
-        yield
-    finally:
-        mujoco.set_mju_user_warning(None)
-
-
 def model_of(id_: str) -> tuple[Any, dict[str, int] | None] | None:
     """The MuJoCo model of one of Gymnasium's environments and the structure of its observation, if it has those."""
     try:
         library = _library()
         if id_ not in library.registry:
             return None
-        with quiet():
+        with loading():
             example = library.make(id_)
     except Exception:  # names are a convenience: whatever prevents them, there are others
         return None
@@ -315,7 +300,7 @@ class _Make:
 
 def _made(factory: Callable[[], Any], name: str) -> Any:
     try:
-        with quiet():
+        with loading():
             example = factory()
     except ImportError as error:
         raise ImportError(f"{name} needs a package that is not installed: {error}") from None

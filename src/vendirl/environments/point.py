@@ -2,7 +2,6 @@
 
 import abc
 import math
-import operator
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -11,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl.environments.environment import Environment, State
+from vendirl.environments.environment import Environment, State, checked_length
 from vendirl.environments.spaces import Box, Discrete
 
 # Stay, then right, up, left, down, then the four diagonals: corners of the box that continuous actions fill.
@@ -58,7 +57,7 @@ class _PointWorld(Environment):
         self.start = _checked_start(start)
         self.step_size = _checked_number("step_size", step_size, above=0.0)
         self.noise = _checked_number("noise", noise, least=0.0)
-        self.episode_length = _checked_length(episode_length)
+        self.episode_length = checked_length(episode_length)
         self.discrete = bool(discrete)
         if moves not in (5, 9):
             raise ValueError(f"moves={moves!r}: choose 5 (stay and four directions) or 9 (with diagonals).")
@@ -300,13 +299,3 @@ def _checked_number(name: str, value: float, above: float = -math.inf, least: fl
         bound = f"greater than {above}" if math.isfinite(above) else f"at least {least}"
         raise ValueError(f"{name}={value} must be a finite number {bound}.")
     return value
-
-
-def _checked_length(value: int) -> int:
-    try:
-        length = operator.index(value)
-    except TypeError:
-        raise TypeError(f"episode_length={value!r} must be a whole number of steps.") from None
-    if length < 1:
-        raise ValueError(f"episode_length={length} must be at least 1 step.")
-    return length

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from vendirl.environments.bodies import loading
 from vendirl.environments.flat import alone
-from vendirl.environments.gymnasium import quiet
 
 
 def main(descriptor: int) -> None:
@@ -48,7 +48,7 @@ def main(descriptor: int) -> None:
 
 class _Share:
     def __init__(self, factory, observe, act, outside: tuple[str, ...], seeds: list[int]):
-        with quiet():
+        with loading():
             self.environments = [factory() for _ in seeds]
         self.observe, self.act, self.outside = observe, act, outside
         self.seeds: list[int | None] = list(seeds)
