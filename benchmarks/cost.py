@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from timing import seconds, table
+from vendirl.rollout import trajectories
 from vendirl.training.run import begin
 from vendirl.training.settings import Settings
 
@@ -20,9 +21,12 @@ def run() -> str:
         loop, static = this.loop, eqx.filter(this.training, eqx.is_array, inverse=True)
         arrays = eqx.filter(this.training, eqx.is_array)
         goals = jnp.arange(loop.scenes) % n
-        memory = jax.jit(lambda a, f=loop.method, s=static: f.refill(eqx.combine(a, s).policy, jax.random.key(0)))(
-            arrays
-        )
+
+        def refilled(arrays, loop=loop, static=static, n=n):
+            policy, key, episodes = eqx.combine(arrays, static).policy, jax.random.key(0), loop.method.rehearsal
+            return loop.method.refill(trajectories(loop.environment, policy, jnp.arange(n), key, episodes=episodes))
+
+        memory = jax.jit(refilled)(arrays)
 
         def epoch(arrays, loop=loop, static=static):
             training, metrics = loop.epoch(eqx.combine(arrays, static))

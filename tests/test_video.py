@@ -8,12 +8,12 @@ import pytest
 pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed (vendirl[video])")
 pytest.importorskip("envpool", reason="envpool is not installed (vendirl[envpool])")
 
-import imageio_ffmpeg  # noqa: E402
+import imageio_ffmpeg
 
-import vendirl as vr  # noqa: E402
-from vendirl import video  # noqa: E402
-from vendirl.environments import EnvironmentFailure  # noqa: E402
-from vendirl.report.payload import _videos  # noqa: E402
+import vendirl as vr
+from vendirl import video
+from vendirl.environments import EnvironmentFailure
+from vendirl.report.payload import _videos
 
 SMALL = {"similarity": "mmd(scale=1).on(x_velocity)", "skills": 3, "scenes": 8, "steps": 400, "method": "random"}
 

@@ -12,7 +12,7 @@ from vendirl.score import Vendi, vendi, vendi_score, vendi_score_features
 from vendirl.similarity import Similarity, kernel_matrix
 
 if TYPE_CHECKING:
-    from vendirl import environments, methods
+    from vendirl import environments, methods, wrappers
     from vendirl.evaluation.large import LargeScore, vendi_score_of_items
     from vendirl.report import write_report
     from vendirl.training.attainable import Attainable, attainable
@@ -68,6 +68,7 @@ __all__ = [
     "vendi_score",
     "vendi_score_features",
     "vendi_score_of_items",
+    "wrappers",
     "write_report",
 ]
 
@@ -75,7 +76,7 @@ __all__ = [
 def __getattr__(name: str):
     import importlib
 
-    if name in ("environments", "methods"):
+    if name in ("environments", "methods", "wrappers"):
         return importlib.import_module(f"vendirl.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'vendirl' has no attribute {name!r}")
