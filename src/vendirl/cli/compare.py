@@ -10,7 +10,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from vendirl.algorithms.ppo import PPO
 from vendirl.cli.progress import progress_bar
+from vendirl.training.settings import Settings
 
 
 @dataclasses.dataclass
@@ -40,11 +42,12 @@ class Compare:
     """Parallel copies of the environment."""
     learner: str = "ppo"
     """The algorithm of choice, for all."""
+    ppo: PPO = dataclasses.field(default_factory=lambda: Settings().ppo)
+    """Settings of PPO, for all."""
 
     def run(self) -> None:
         """Train, score, print, write."""
         from vendirl.training import comparing
-        from vendirl.training.settings import Settings
 
         methods, similarities = comparing.split(self.methods), comparing.split(self.similarities)
         comparing.check_similarities(similarities)
@@ -56,6 +59,7 @@ class Compare:
             steps=self.steps,
             scenes=self.scenes,
             learner=self.learner,  # type: ignore[arg-type]
+            ppo=self.ppo,
         )
         entrants = comparing.contestants(methods, similarities, settings)
         bars: list[progress_bar] = []
