@@ -34,7 +34,8 @@ if __name__ == "__main__":
             skills=8,
             scenes=64,
             steps=STEPS,
-            ppo=PPO(learning_rate=1e-3, discount=0.99, gae_lambda=0.95, entropy_coefficient=0.003),
+            log_std=-1.0,
+            ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
             out="runs/ant",
             progress=progress,
         )

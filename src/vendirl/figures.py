@@ -26,6 +26,7 @@ def draw_trajectories(
     bounds: Any = None,
     start: Any = None,
     axes: tuple[int, int] = (0, 1),
+    names: tuple[str, str] | None = None,
 ) -> None:
     """Trajectories coloured by skill, each ending in a dot.
 
@@ -35,6 +36,7 @@ def draw_trajectories(
         bounds: (x0, y0, x1, y1) of a frame.
         start: (D,) where the trajectories begin, joined to their first observation.
         axes: which two features to draw.
+        names: of these two, written at the axes, which then need not have the same scale.
     """
     i, j = axes
     for colour, skill in zip(colours(len(trajectories)), trajectories, strict=True):
@@ -53,8 +55,26 @@ def draw_trajectories(
         margin = 0.03 * max(x1 - x0, y1 - y0)
         ax.set(xlim=(x0 - margin, x1 + margin), ylim=(y0 - margin, y1 + margin))
         ax.plot([x0, x1, x1, x0, x0], [y0, y0, y1, y1, y0], color="#AAAAAA", lw=1, zorder=0)
-    ax.set_aspect("equal", adjustable="datalim" if bounds is None else "box")
-    _plain(ax)
+    if names is None or set(names) == {"x", "y"}:
+        ax.set_aspect("equal", adjustable="datalim" if bounds is None else "box")
+    if names is not None:
+        ax.set(xlabel=names[0], ylabel=names[1])
+    _plain(ax, frame=names is not None)
+
+
+def view(trajectories: Any, names: Sequence[str]) -> tuple[np.ndarray, tuple[int, int], tuple[str, str] | None]:
+    """What to draw of (n, N, T, D) trajectories: from above if there are x and y; else x, or the one feature, by
+    time."""
+    points, D = np.asarray(trajectories), len(names)
+    if D == 2:
+        return points, (0, 1), None
+    if "x" in names and "y" in names:
+        return points, (list(names).index("x"), list(names).index("y")), ("x", "y")
+    if "x" in names or D == 1:
+        shown = list(names).index("x") if "x" in names else 0
+        step = np.broadcast_to(np.arange(1, points.shape[-2] + 1)[:, None], (*points.shape[:-1], 1))
+        return np.concatenate([points, step], -1), (D, shown), ("step", names[shown])
+    return points, (0, 1), (names[0], names[1])
 
 
 def draw_kernel(ax: Axes, K: Any) -> None:

@@ -114,7 +114,10 @@
     set.pair = null; // the two skills that were chosen in the heat map
     set.cursor = null; // where the arrow keys are in it
     set.drawn = null; // the time it was drawn for
-    set.axes = set.features.length === 1 ? [STEP, 0, null] : [0, 1, null];
+    const [east, north] = ["x", "y"].map((name) => set.features.indexOf(name));
+    if (set.features.length === 1) set.axes = [STEP, 0, null];
+    else if (east >= 0 && north >= 0) set.axes = [east, north, null]; // a body from above
+    else set.axes = east >= 0 ? [STEP, east, null] : [0, 1, null];
     set.points = sum(set.episodes.map((episode) => episode.points.length));
   });
   const resultOf = (set) => set.results.find((result) => sense(result) === state.sense) || null;

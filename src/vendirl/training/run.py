@@ -158,7 +158,8 @@ class Run:
         from vendirl import figures
 
         walls, bounds, start = (getattr(self.environment, name, None) for name in ("walls", "bounds", "start"))
-        figures.draw_trajectories(ax, self.rollout(seed=seed), walls=walls, bounds=bounds, start=start)
+        points, axes, names = figures.view(self.rollout(seed=seed), self.environment.feature_names)
+        figures.draw_trajectories(ax, points, walls, bounds, start, axes, names)
 
     def figure(self, seed: int | None = None) -> Figure:
         """Trajectories, kernel matrix, spectrum and learning curve of one seed (the best if None)."""
