@@ -7,7 +7,6 @@ grid.mp4                          all at once
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +34,6 @@ def film(
         seed: which of the run's seeds, counted from 0.
         every: take a picture after so many steps.
     """
-    os.environ.setdefault("MUJOCO_GL", "egl")  # without a screen; whoever has set something else is asked first
     environment = run.environment
     chosen = np.arange(run.settings.skills) if skills is None else np.asarray(skills)
     goals = run.loop.space.fixed(run.settings.skills)[jnp.asarray(chosen)]

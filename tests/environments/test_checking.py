@@ -34,10 +34,14 @@ def test_good_environments_pass():
         check(world)
 
 
-def test_an_environment_of_ones_own_trains_as_an_object():
-    run = vr.train(Line(), "mmd(scale=4)", skills=2, scenes=16, steps=2e4)
+def test_an_environment_of_ones_own_trains_as_an_object(tmp_path):
+    run = vr.train(Line(), "mmd(scale=4)", skills=2, scenes=16, steps=2e4, out=tmp_path / "run")
     assert run.settings.env == "object:Line"
     assert run.scores[0] > 1.5
+    assert (tmp_path / "run" / "figure.png").exists()
+    with pytest.raises(ValueError, match="was an object; pass it again"):
+        vr.load(tmp_path / "run")
+    assert vr.load(tmp_path / "run", env=Line()).scores == pytest.approx(run.scores)
 
 
 def changed(**changes):

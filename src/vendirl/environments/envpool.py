@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from vendirl.environments.bodies import observation_names, outside
 from vendirl.environments.flat import Acting, Observing
 from vendirl.environments.host import HostEnvironment, Scenes, Step
+from vendirl.environments.processes import Processes
 
 
 class EnvPoolEnvironment(HostEnvironment):
@@ -47,7 +49,7 @@ class EnvPoolEnvironment(HostEnvironment):
         self.outside = _outside(library, self, names)
         self.feature_names = (*names, *self.outside)
 
-    def make(self, scenes: int, seed: int, **settings: Any) -> Any:
+    def make(self, scenes: int, seed: int) -> Any:
         """EnvPool's own object."""
         threads = self.threads or min(os.cpu_count() or 1, scenes)
         return _library().make(
@@ -56,20 +58,21 @@ class EnvPoolEnvironment(HostEnvironment):
             num_envs=scenes,
             num_threads=threads,
             seed=seed % 2**31,
-            **{**self.settings, **settings},
+            **self.settings,
         )
 
     def _open(self, scenes: int, seed: int) -> Scenes:
         return _Scenes(self, scenes, seed)
 
     def _open_filmed(self, scenes: int, seed: int, width: int, height: int) -> Scenes:
-        return _Scenes(self, scenes, seed, render_mode="rgb_array", render_width=width, render_height=height)
+        # In processes: without a screen, EnvPool's renderer ends the process that asks for a picture.
+        return Processes(self, scenes, seed, partial(_Filmed, self.id, self.settings, width, height), filmed=True)
 
 
 class _Scenes(Scenes):
-    def __init__(self, environment: EnvPoolEnvironment, scenes: int, seed: int, **settings: Any):
+    def __init__(self, environment: EnvPoolEnvironment, scenes: int, seed: int):
         self.environment, self.count = environment, scenes
-        self.pool = environment.make(scenes, seed, **settings)
+        self.pool = environment.make(scenes, seed)
         self.ids = np.arange(scenes, dtype=np.int32)
 
     def reset(self, which):
@@ -85,9 +88,6 @@ class _Scenes(Scenes):
         back = np.argsort(infos["env_id"])  # after a reset of some, EnvPool may answer in another order
         return Step(features[back], terminated[back].astype(bool), truncated[back].astype(bool), rewards[back])
 
-    def frames(self):
-        return np.asarray(self.pool.render(self.ids), np.uint8)
-
     def close(self):
         self.pool.close()
 
@@ -97,6 +97,43 @@ class _Scenes(Scenes):
             return seen
         beside = [np.asarray(infos[key], np.float32)[:, None] for key in self.environment.outside.values()]
         return np.concatenate([seen, *beside], 1)
+
+
+class _Filmed:
+    """One scene as an environment of Gymnasium's that can be drawn, in a process of its own."""
+
+    def __init__(self, id_: str, settings: dict[str, Any], width: int, height: int):
+        import mujoco
+
+        self.context = mujoco.GLContext(width, height)  # EnvPool's renderer expects that there is one
+        self.context.make_current()
+        self.id = id_
+        self.pool: Any = None
+        self.settings = {**settings, "render_mode": "rgb_array", "render_width": width, "render_height": height}
+
+    def reset(self, seed: int | None = None):
+        if self.pool is None:
+            self.pool = _library().make(self.id, env_type="gymnasium", num_envs=1, seed=seed or 0, **self.settings)
+        observations, infos = self.pool.reset()
+        return _only(observations), _only(infos)
+
+    def step(self, action):
+        observations, rewards, terminated, truncated, infos = self.pool.step(np.asarray(action)[None])
+        return _only(observations), rewards[0], terminated[0], truncated[0], _only(infos)
+
+    def render(self):
+        return np.asarray(self.pool.render(np.zeros(1, np.int32)))[0]
+
+    def close(self):
+        if self.pool is not None:
+            self.pool.close()
+
+
+def _only(batch: Any) -> Any:
+    """The only one of a batch."""
+    if isinstance(batch, dict):
+        return {key: _only(value) for key, value in batch.items()}
+    return batch[0]
 
 
 def ids() -> list[str]:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import inspect
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from functools import partial
-from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
 
 from vendirl.environments.bodies import loading, observation_names, outside
 from vendirl.environments.flat import Acting, Observing, alone
-from vendirl.environments.host import EnvironmentFailure, HostEnvironment, Scenes, Step
+from vendirl.environments.host import HostEnvironment, Scenes, Step
+from vendirl.environments.processes import Processes
 
 
 class GymnasiumEnvironment(HostEnvironment):
@@ -77,95 +71,20 @@ class GymnasiumEnvironment(HostEnvironment):
     def _open(self, scenes: int, seed: int) -> Scenes:
         if self.vector:
             return _VectorScenes(self, self.vector(num_envs=scenes), seed)
-        return _Processes(self, scenes, seed, self.factory)
+        return Processes(self, scenes, seed, self.factory, self.workers)
 
     def _open_filmed(self, scenes: int, seed: int, width: int, height: int) -> Scenes:
         if not isinstance(self.id, str):
             if self.vector or "render_mode" not in inspect.signature(self.id).parameters:
                 raise ValueError("it can only be filmed if the function that makes it takes render_mode")
-            return _Processes(self, scenes, seed, partial(self.id, **self.settings, render_mode="rgb_array"))
+            return Processes(
+                self, scenes, seed, partial(self.id, **self.settings, render_mode="rgb_array"), filmed=True
+            )
         settings = {**self.settings, "render_mode": "rgb_array"}
         entry = _library().spec(self.id).entry_point
         if isinstance(entry, str) and ".mujoco." in entry:
             settings |= {"width": width, "height": height}
-        return _Processes(self, scenes, seed, _Make(self.id, settings))
-
-
-class _Processes(Scenes):
-    """Scenes dealt to processes of their own, which can be ended whatever they do."""
-
-    def __init__(self, environment: GymnasiumEnvironment, scenes: int, seed: int, factory: Callable[..., Any]):
-        import cloudpickle
-
-        workers = min(environment.workers or os.cpu_count() or 1, scenes)
-        self.environment = environment
-        self.shares = list(np.array_split(np.arange(scenes), workers))
-        self.processes, self.connections = [], []
-        self.count = scenes
-        for share in self.shares:
-            ours, theirs = socket.socketpair()
-            with theirs:
-                theirs.set_inheritable(True)
-                command = [sys.executable, "-m", "vendirl.environments.worker", str(theirs.fileno())]
-                self.processes.append(subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL))
-            self.connections.append(Connection(ours.detach()))
-            plan = (factory, environment.observe, environment.act, tuple(environment.outside.values()))
-            self.connections[-1].send(sys.path)  # first, so that what follows can be found
-            self.connections[-1].send_bytes(cloudpickle.dumps((plan, [seed + int(i) for i in share])))
-        self._answers()
-
-    def reset(self, which):
-        self._send([("reset", which[share]) for share in self.shares])
-        return np.concatenate(self._answers())
-
-    def step(self, actions):
-        self._send([("step", actions[share]) for share in self.shares])
-        return Step(*(np.concatenate(parts) for parts in zip(*self._answers(), strict=True)))
-
-    def frames(self):
-        self._send([("frames", None)] * len(self.shares))
-        return np.concatenate(self._answers())
-
-    def close(self):
-        for connection in self.connections:
-            with contextlib.suppress(OSError):
-                connection.send(("close", None))
-        deadline = time.monotonic() + 4.0
-        for process in self.processes:
-            try:
-                process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        for connection in self.connections:
-            connection.close()
-        self.processes, self.connections = [], []
-
-    def kill(self):
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-    def _send(self, messages) -> None:
-        for connection, message in zip(self.connections, messages, strict=True):
-            with contextlib.suppress(OSError):  # a process that is gone is noticed when it should answer
-                connection.send(message)
-
-    def _answers(self) -> list[Any]:
-        answers: dict[int, Any] = {}
-        while len(answers) < len(self.connections):
-            open_ = [c for i, c in enumerate(self.connections) if i not in answers]
-            for ready in wait(open_):
-                i = self.connections.index(ready)  # type: ignore[arg-type]
-                try:
-                    kind, answer = self.connections[i].recv()
-                except (EOFError, OSError):
-                    code = self.processes[i].wait()
-                    raise EnvironmentFailure(f"a process that stepped it ended with exit code {code}") from None
-                if kind == "error":
-                    raise EnvironmentFailure(answer)
-                answers[i] = answer
-        return [answers[i] for i in range(len(self.connections))]
+        return Processes(self, scenes, seed, _Make(self.id, settings), filmed=True)
 
 
 class _VectorScenes(Scenes):

@@ -20,6 +20,7 @@ from jax.extend.core import ClosedJaxpr, Var, jaxpr_as_fun
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree, UInt8
 
 from vendirl.environments.bodies import AXES, coordinates, identifier
+from vendirl.environments.drawing import draw
 from vendirl.environments.environment import Environment, State, checked_length
 from vendirl.environments.spaces import Box
 
@@ -160,21 +161,8 @@ class InGraph(Environment):
 
     def render(self, states: Sequence[State], width: int, height: int) -> UInt8[np.ndarray, "T H W 3"]:
         """Pictures of states, by MuJoCo's renderer, from a camera that follows the body."""
-        import mujoco
-
-        model = self.simulation.model
-        data, camera = mujoco.MjData(model), mujoco.MjvCamera()
-        mujoco.mjv_defaultFreeCamera(model, camera)
-        camera.type, camera.trackbodyid = mujoco.mjtCamera.mjCAMERA_TRACKING, min(1, model.nbody - 1)
-        camera.distance, camera.azimuth, camera.elevation = 4.0, 90.0, -15.0
-        pictures = []
-        with mujoco.Renderer(model, height, width) as renderer:
-            for state in states:
-                data.qpos[:] = np.asarray(self.simulation.positions(state.physics))
-                mujoco.mj_forward(model, data)
-                renderer.update_scene(data, camera)
-                pictures.append(renderer.render().copy())
-        return np.stack(pictures)
+        positions = np.stack([np.asarray(self.simulation.positions(state.physics)) for state in states])
+        return draw(self.simulation.model, positions, width, height)
 
 
 def observation(state: PyTree) -> Any:
