@@ -7,6 +7,7 @@ grid.mp4                          all at once
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,7 +112,9 @@ def write(frames: UInt8[np.ndarray, "T H W 3"], path: str | Path, fps: float = 2
     temporary = path.with_name(f".{path.name}")
     options = {"fps": fps, "codec": "libx264", "pix_fmt_out": "yuv420p", "macro_block_size": 1, "quality": 6}
     writer = imageio_ffmpeg.write_frames(str(temporary), (W, H), output_params=["-f", "mp4"], **options)
-    writer.send(None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # JAX's of forks, after which ffmpeg runs and JAX does not
+        writer.send(None)
     for frame in frames:
         writer.send(np.ascontiguousarray(frame[:H, :W]))
     writer.close()
