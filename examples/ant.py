@@ -12,7 +12,7 @@ import vendirl as vr
 from vendirl.algorithms.ppo import PPO
 from vendirl.cli import progress_bar
 
-STEPS = float(sys.argv[1]) if len(sys.argv) > 1 else 5e6
+STEPS = float(sys.argv[1]) if len(sys.argv) > 1 else 3e6
 
 
 def directions(ends: np.ndarray, far: float = 0.5, apart: float = 30.0) -> int:
@@ -34,6 +34,7 @@ if __name__ == "__main__":
             skills=8,
             scenes=64,
             steps=STEPS,
+            separate=True,
             log_std=-1.0,
             ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
             out="runs/ant",

@@ -6,8 +6,8 @@
 The same on the command line:
 
     vendirl train --env "envpool:HalfCheetah-v5(episode_length=100)" --similarity "mmd(scale=1).on(x_velocity)" \
-        --scenes 64 --steps 5e6 --log-std -1 --ppo.discount 0.99 --ppo.gae-lambda 0.95 --ppo.entropy-coefficient 0 \
-        --out runs/half-cheetah
+        --scenes 64 --steps 2.5e6 --separate --log-std -1 --ppo.discount 0.99 --ppo.gae-lambda 0.95 \
+        --ppo.entropy-coefficient 0 --out runs/half-cheetah
     vendirl video runs/half-cheetah && vendirl report runs/half-cheetah
 """
 
@@ -28,7 +28,8 @@ if __name__ == "__main__":
             skills=8,
             method=METHOD,
             scenes=64,
-            steps=5e6,
+            steps=2.5e6,
+            separate=True,  # a network for each skill: gaits are in each other's way in one
             log_std=-1.0,  # of actions in [-1, 1]: a gait does not survive much noise
             # Rewards come at every step and their effect is soon over, so far futures are noise to be discounted.
             ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),

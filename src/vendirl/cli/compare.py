@@ -40,6 +40,10 @@ class Compare:
     """Environment steps for each seed."""
     scenes: int = 256
     """Parallel copies of the environment."""
+    separate: bool = False
+    """A network of its own for each skill, for all; methods whose skills are vectors cannot have that."""
+    log_std: float = -0.5
+    """Logarithm of the standard deviation of actions at first, in half widths of the action box."""
     learner: str = "ppo"
     """The algorithm of choice, for all."""
     ppo: PPO = dataclasses.field(default_factory=lambda: Settings().ppo)
@@ -60,6 +64,8 @@ class Compare:
             scenes=self.scenes,
             learner=self.learner,  # type: ignore[arg-type]
             ppo=self.ppo,
+            separate=self.separate,
+            log_std=self.log_std,
         )
         entrants = comparing.contestants(methods, similarities, settings)
         bars: list[progress_bar] = []
