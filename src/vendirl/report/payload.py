@@ -90,7 +90,8 @@ def _set(path: str, evaluation: Evaluation, run: dict[str, Any] | None) -> dict[
     episodes, thinned = _drawn(data)
     found = _read_json(run["folder"] / "attainable.json") if run else None
     own = run["settings"]["similarity"] if run else None
-    ceiling = found.get("score") if isinstance(found, dict) else None
+    # A bound by the rank of the kernel is the ceiling already; what was found by ascent says more.
+    ceiling = found.get("score") if isinstance(found, dict) and found.get("method") != "rank" else None
     return {
         "name": path,
         "labels": list(data.labels),

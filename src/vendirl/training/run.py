@@ -173,7 +173,8 @@ class Run:
         figures.draw_spectrum(axes[0, 2], result.spectrum)
         curve = [np.atleast_1d(row["vendi_score"]) for row in self.history]
         figures.draw_learning_curve(axes[0, 3], [row["env_steps"] for row in self.history], curve, self.ceiling.score)
-        axes[0, 0].set_title(str(self.similarity) if len(str(self.similarity)) < 44 else "skills", fontsize=9)
+        asked = self.settings.similarity
+        axes[0, 0].set_title(asked if len(asked) < 44 else "skills", fontsize=9)
         axes[0, 1].set_title("kernel matrix", fontsize=9)
         axes[0, 2].set_title(f"Vendi Score {float(result.score):.3f} of {self.ceiling.score:.3f}", fontsize=9)
         axes[0, 3].set_title("learning", fontsize=9)
