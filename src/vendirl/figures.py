@@ -99,15 +99,18 @@ def draw_spectrum(ax: Axes, spectrum: Any) -> None:
     _plain(ax, frame=True)
 
 
-def draw_learning_curve(ax: Axes, steps: Sequence[float], scores: Any, ceiling: float | None = None) -> None:
-    """Vendi Score by environment steps, (blocks,) or (blocks, seeds), against the attainable score."""
+def draw_learning_curve(
+    ax: Axes, steps: Sequence[float], scores: Any, ceiling: float | None = None, word: str = "attainable"
+) -> None:
+    """Vendi Score by environment steps, (blocks,) or (blocks, seeds), against its ceiling, of which `word` says what
+    it is."""
     scores = np.asarray(scores)
     scores = scores[:, None] if scores.ndim == 1 else scores
     for seed in scores.T:
         ax.plot(steps, seed, color="#0072B2", lw=1.5 if scores.shape[1] == 1 else 0.8, alpha=0.8)
     if ceiling is not None:
         ax.axhline(ceiling, color="#D55E00", lw=1.2, ls="--")
-        ax.text(steps[0], ceiling, f"attainable {ceiling:.3g}", va="bottom", fontsize=8, color="#D55E00")
+        ax.text(steps[0], ceiling, f"{word} {ceiling:.3g}", va="bottom", fontsize=8, color="#D55E00")
     ax.set(xlabel="environment steps", ylabel="Vendi Score")
     ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
     ax.set_ylim(bottom=min(1.0, float(scores.min())))

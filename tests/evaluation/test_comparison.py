@@ -57,6 +57,14 @@ def test_compare_finds_the_first_and_whether_it_is_clear():
     assert plain["first"]["mmd"] == {"method": "a", "clearly": True}
 
 
+def test_with_one_seed_nothing_is_clear():
+    data = {
+        name: [vr.evaluate(np.random.default_rng(seed).normal(size=(3, 2, 5, 2)), ["mmd"])]
+        for seed, name in enumerate("ab")
+    }
+    assert vr.compare(data).first("mmd")[1] is False
+
+
 @pytest.mark.parametrize(
     ("scores", "message"),
     [

@@ -37,7 +37,8 @@ class Train(Settings):
         console = Console()
         for seed, score in summary["seeds"].items():
             ceiling = summary["attainable"]
-            line = f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {ceiling:.3f} attainable ({score / ceiling:.1%})"
+            of = f"{ceiling:.3f} attainable" if summary["attainable_method"] == "ascent" else f"at most {ceiling:.3f}"
+            line = f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {of} ({score / ceiling:.1%})"
             console.print(line)
         console.print(
             f"{summary['env_steps']:,} steps in {summary['wall_seconds']:.1f} s "

@@ -78,11 +78,13 @@ class Comparison:
     confidence: float
 
     def first(self, similarity: str) -> tuple[str, bool]:
-        """The method with the highest mean under a similarity, and whether its interval lies above all others."""
+        """The method with the highest mean under a similarity, and whether its interval lies above all others. With one
+        seed there is no interval, and nothing is clear."""
         column = self.similarities.index(similarity)
         best = int(self.iqm[:, column].argmax())
         others = np.delete(self.intervals[:, column, 1], best)
-        return self.methods[best], bool((self.intervals[best, column, 0] > others).all())
+        several = all(len(row[similarity]) > 1 for row in self.scores.values())
+        return self.methods[best], several and bool((self.intervals[best, column, 0] > others).all())
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -37,6 +37,11 @@ class Attainable(eqx.Module):
     trajectories: np.ndarray | None
     method: str = eqx.field(static=True)
 
+    @property
+    def bound(self) -> bool:
+        """Whether this is only a bound, by the rank of the kernel, which nothing was found to reach."""
+        return self.method == "rank"
+
     def __float__(self) -> float:
         return self.score
 

@@ -172,7 +172,8 @@ class Run:
         figures.draw_kernel(axes[0, 1], self.kernel(seed))
         figures.draw_spectrum(axes[0, 2], result.spectrum)
         curve = [np.atleast_1d(row["vendi_score"]) for row in self.history]
-        figures.draw_learning_curve(axes[0, 3], [row["env_steps"] for row in self.history], curve, self.ceiling.score)
+        steps, word = [row["env_steps"] for row in self.history], "at most" if self.ceiling.bound else "attainable"
+        figures.draw_learning_curve(axes[0, 3], steps, curve, self.ceiling.score, word)
         asked = self.settings.similarity
         axes[0, 0].set_title(asked if len(asked) < 44 else "skills", fontsize=9)
         axes[0, 1].set_title("kernel matrix", fontsize=9)
