@@ -1,7 +1,7 @@
 """MuJoCo Playground's cheetah at different speeds, with the physics inside the compiled program (made for GPUs).
 
-    pip install 'vendirl[playground,video]'
-    python examples/cheetah_run.py [steps]
+pip install 'vendirl[playground,video]'
+python examples/cheetah_run.py [steps]
 """
 
 import sys
