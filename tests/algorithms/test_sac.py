@@ -180,10 +180,10 @@ SMALL = Settings(similarity="mmd(scale=4)", skills=4, learner="sac", scenes=32, 
 
 def test_vendirl_learns_with_sac():
     """Four skills in the plane: of the attainable score nearly all, from a start of little more than 1."""
-    settings = dataclasses.replace(SMALL, sac=SAC(updates=32, batch=400, warmup=0, discount=0.99))
-    skills = run(settings)
+    sac = SAC(updates=32, batch=400, warmup=0, discount=0.99)
+    skills = run(dataclasses.replace(SMALL, steps=32 * 50 * 90, sac=sac))
     assert skills.history[0]["vendi_score"] < 3.3
-    assert float(skills.score().score) > 0.93 * skills.ceiling.score
+    assert float(skills.score().score) > 0.95 * skills.ceiling.score
 
 
 def test_a_run_with_replay_resumes_bit_for_bit(tmp_path):
