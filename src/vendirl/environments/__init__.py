@@ -104,8 +104,6 @@ def parse_environment(text: str) -> AnyEnvironment:
             f"There is no environment {text!r}. Write a name, such as 'point', or a name with settings, such as "
             f"'point(noise=0.01)'. Known: {', '.join([*names(), *(f'{suite}:...' for suite in _SUITES)])}."
         )
-    if ":" not in found[1]:
-        _entry(found[1])
     try:
         return make(found[1], **settings)
     except TypeError as error:

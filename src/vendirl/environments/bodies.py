@@ -76,8 +76,6 @@ def observation_names(model: Any, size: int, structure: dict[str, int] | None = 
     for part, count in (structure or {}).items():
         if part not in ("skipped_qpos", "qpos", "qvel"):
             names += [f"{part}_{i}" for i in range(count)]
-    if not structure and len(names) < size and skipped == 0:
-        return None
     return names if len(names) == size else None
 
 

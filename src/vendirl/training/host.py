@@ -38,7 +38,7 @@ class HostLoop:
         self._begin = eqx.filter_jit(over(begin))
         self._learn = eqx.filter_jit(over(loop.learn))
         self._end = eqx.filter_jit(over(loop.end))
-        self._split = jax.jit(jax.random.split if seeds == 1 else jax.vmap(jax.random.split))
+        self._scored = eqx.filter_jit(_score if seeds == 1 else eqx.filter_vmap(_score, in_axes=(0, None, None)))
 
     def epoch(self, training: Training) -> tuple[Training, dict[str, Any]]:
         """One epoch in all scenes, and its metrics."""
@@ -63,11 +63,7 @@ class HostLoop:
         S = None if self.seeds == 1 else self.seeds
         stage = self._stage("scoring", goals.shape[0])
         points = jnp.asarray(rehearsed(stage, policy, goals, jax.random.key(0), 1, True, S))
-
-        def of(points):
-            return vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
-
-        return eqx.filter_jit(of if S is None else jax.vmap(of))(points)
+        return self._scored(points, similarity, order)
 
     def close(self) -> None:
         """End the scenes."""
@@ -108,3 +104,7 @@ class HostLoop:
 
     def _batch(self, batch: Transition) -> Transition:
         return jax.tree.map(self._per_seed, batch)
+
+
+def _score(points, similarity: Similarity, order: float):
+    return vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
