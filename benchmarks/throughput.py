@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 
 from timing import table
-from vendirl.training.run import _begin, _compiled_block
+from vendirl.training.run import _compiled_block, begin
 from vendirl.training.settings import BLOCK, Settings
 
 SCENES, STEPS = 256, 50
@@ -62,7 +62,7 @@ def install() -> str | None:
 
 def ours(skills: int):
     settings = Settings(similarity="mmd(scale=4)", skills=skills, scenes=SCENES)
-    this = _begin(settings, None, False)
+    this = begin(settings)
     block = _compiled_block(this, eqx.filter(this.training, eqx.is_array, inverse=True))
     arrays = eqx.filter(this.training, eqx.is_array)
     jax.block_until_ready(block(arrays))

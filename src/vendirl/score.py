@@ -23,7 +23,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import ArrayLike, Float
 
 from vendirl.spectrum import eigenvalues
@@ -277,6 +276,8 @@ def _spectrum(A):
     if _namespace(A) is jnp:
         return eigenvalues(A)
     if A.ndim == 2 and A.shape[-1] >= 256:  # SciPy brings a LAPACK of its own, the faster one for large matrices
+        import scipy.linalg  # late, since it takes a fifth of a second that training has no use for
+
         return scipy.linalg.eigvalsh(A, check_finite=False)
     return np.linalg.eigvalsh(A)
 

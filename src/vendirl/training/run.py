@@ -433,7 +433,9 @@ def _compiled_block(this: Run, static: Training) -> Callable:
         return arrays, {**last, "vendi_score": score, "finite": finite}
 
     function = block if this.settings.seeds == 1 else jax.vmap(block)
-    return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile()
+    # LLVM's level 2 compiles in a fifth less time than level 3, and its programs were measured to be as fast.
+    options = {"xla_backend_optimization_level": 2} if jax.default_backend() == "cpu" else None
+    return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile(options)
 
 
 class _HostBlock:
