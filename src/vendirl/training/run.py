@@ -434,7 +434,7 @@ def _compiled_block(this: Run, static: Training) -> Callable:
 
     function = block if this.settings.seeds == 1 else jax.vmap(block)
     # LLVM's level 2 compiles in a fifth less time than level 3, and its programs were measured to be as fast.
-    options = {"xla_backend_optimization_level": 2} if jax.default_backend() == "cpu" else None
+    options: Any = {"xla_backend_optimization_level": 2} if jax.default_backend() == "cpu" else None
     return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile(options)
 
 
