@@ -9,6 +9,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # LAPACK on small matrices is faster so: the rivals at their best
 
 import cost
+import diayn
 import memory
 import relabel
 import reward
@@ -27,7 +28,7 @@ def write(section: str, text: str) -> None:
     README.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", content))
 
 
-PARTS = (reward, score, relabel, memory, throughput, cost, startup)
+PARTS = (reward, score, relabel, memory, throughput, diayn, cost, startup)
 
 if __name__ == "__main__":
     write("speed", "\n".join(part.run() for part in PARTS))

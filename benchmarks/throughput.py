@@ -6,23 +6,20 @@ tanh networks, 4 epochs x 8 minibatches; ours in the plane, rejax on Pendulum. T
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
-from pathlib import Path
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
 
+from rival import Rival, best_of
 from timing import table
 from vendirl.training.run import _compiled_block, begin
 from vendirl.training.settings import BLOCK, Settings
 
 SCENES, STEPS = 256, 50
-ENVIRONMENT = Path(".venv-rejax")
 
-RIVAL = f"""
+REJAX = f"""
 import json, sys, time
 import jax
 from rejax import PPO
@@ -44,58 +41,30 @@ for line in sys.stdin:
 """
 
 
-def install() -> str | None:
-    """Make rejax's environment; the reason if that cannot be done."""
-    if (ENVIRONMENT / "installed").exists():
-        return None
-    python = str(ENVIRONMENT / "bin" / "python")
-    for command in (
-        [sys.executable, "-m", "venv", str(ENVIRONMENT)],
-        [python, "-m", "pip", "install", "--quiet", "rejax==0.1.3", "gymnax==0.0.9", "jax==0.10.1", "jaxlib==0.10.1"],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return done.stderr.strip().splitlines()[-1]
-    (ENVIRONMENT / "installed").touch()
-    return None
-
-
-def ours(skills: int):
-    settings = Settings(similarity="mmd(scale=4)", skills=skills, scenes=SCENES)
+def ours(settings: Settings) -> Callable[[], float]:
+    """A function that trains one block of epochs and returns the steps per second."""
     this = begin(settings)
     block = _compiled_block(this, eqx.filter(this.training, eqx.is_array, inverse=True))
     arrays = eqx.filter(this.training, eqx.is_array)
-    jax.block_until_ready(block(arrays))
+    arrays, _ = jax.block_until_ready(block(arrays))
+    steps = settings.scenes * this.loop.chunk * this.loop.chunks * BLOCK
 
     def measure() -> float:
         start = time.perf_counter()
         jax.block_until_ready(block(arrays))
-        return SCENES * STEPS * BLOCK / (time.perf_counter() - start)
+        return steps / (time.perf_counter() - start)
 
     return measure
 
 
-def run(rounds: int = 8) -> str:
-    if reason := install():
-        print(f"skipped: rejax could not be installed ({reason})")
-        return f"Training speed against rejax: skipped, it could not be installed ({reason})\n"
-    rival = subprocess.Popen(
-        [str(ENVIRONMENT / "bin" / "python"), "-c", RIVAL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert rival.stdin
-    assert rival.stdout
-    if rival.stdout.readline().strip() != "ready":
-        return "Training speed against rejax: skipped, it did not run\n"
-    measures = {n: ours(n) for n in (8, 64)}
-    best = dict.fromkeys(["rejax", *measures], 0.0)
-    for _ in range(rounds):
-        rival.stdin.write("go\n")
-        rival.stdin.flush()
-        best["rejax"] = max(best["rejax"], json.loads(rival.stdout.readline()))
-        for n, measure in measures.items():
-            best[n] = max(best[n], measure())
-    rival.stdin.close()
-    rival.wait()
+def run(rounds: int = 16) -> str:
+    rival = Rival("rejax", ["rejax==0.1.3", "gymnax==0.0.9", "jax==0.10.1", "jaxlib==0.10.1"], REJAX)
+    if reason := rival.start():
+        print(f"skipped: {reason}")
+        return f"Training speed against rejax: skipped ({reason})\n"
+    measures = {n: ours(Settings(similarity="mmd(scale=4)", skills=n, scenes=SCENES)) for n in (8, 64)}
+    best = best_of({"rejax": rival.measure, **measures}, rounds)
+    rival.stop()
     rows = [["rejax 0.1.3 PPO, Pendulum, no diversity reward", f"{best['rejax']:,.0f}", "1x", ""]]
     for n, goal in ((8, "1.2x"), (64, "")):
         label = f"VendiRL, plane, {n} skills, diversity reward and refills in the loop"
