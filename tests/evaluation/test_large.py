@@ -10,7 +10,14 @@ import pytest
 
 import reference
 from vendirl.evaluation import large
-from vendirl.evaluation.large import LargeScore, vendi_score_of_items
+from vendirl.evaluation.large import (
+    LargeScore,
+    kernel_blocks,
+    order_two,
+    pivoted_cholesky,
+    stochastic_lanczos,
+    vendi_score_of_items,
+)
 
 N = 301  # not a multiple of a tile
 ORDERS = (0, 0.5, 0.9, 1, 1.0001, 1.5, 2, 3, 10, math.inf)
@@ -19,7 +26,8 @@ ORDERS = (0, 0.5, 0.9, 1, 1.0001, 1.5, 2, 3, 10, math.inf)
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Several tiles, the last one filled up, also for few items."""
-    monkeypatch.setattr(large, "TILE", 128)
+    for module in (kernel_blocks, order_two):
+        monkeypatch.setattr(module, "TILE", 128)
 
 
 @functools.cache
@@ -113,8 +121,8 @@ def test_order_two_in_tiles_is_the_reference(name, kernel):
 @pytest.mark.parametrize("kernel", ["rbf", "laplace"])
 @pytest.mark.parametrize("name", ["many directions", "one feature", "heavy tails", "duplicates"])
 def test_order_two_in_float32_holds_the_exact_value_whatever_rounding_does(name, kernel):
-    X, k = large._prepared(padded(name), kernel, 1.0)
-    low, high = large._squares(k, X, np.float32)
+    X, k = kernel_blocks.prepared(padded(name), kernel, 1.0)
+    low, high = order_two._squares(k, X, np.float32)
     assert low <= len(X) ** 2 / exact(name, kernel, 2) <= high
 
 
@@ -145,7 +153,7 @@ def test_bounds_are_attained_by_spectra_they_allow():
     mu, residual, n = np.array([0.5, 0.2, 0.1]), 0.2, 6
     rng = np.random.default_rng(0)
     for q in ORDERS[1:]:
-        lower, upper = large._spectrum_bounds(mu, residual, n, q)
+        lower, upper = pivoted_cholesky._spectrum_bounds(mu, residual, n, q)
         some = np.concatenate([mu, np.zeros(3)])
         least, most = some + 0.2 * np.eye(6)[0], np.array([0.5, 0.2, 0.1, 0.2 / 3, 0.2 / 3, 0.2 / 3])
         np.testing.assert_allclose([lower, upper], [reference.hill_number(lam, q) for lam in (least, most)], rtol=1e-8)
@@ -220,20 +228,21 @@ def test_quadratures_hold_the_quadratic_form():
     A = kernel_matrix(items("many directions"), "laplace") / N
     lam, U = np.linalg.eigh(A)
     starts = np.random.default_rng(1).choice([-1.0, 1.0], (16, N)) / math.sqrt(N)  # as many as elsewhere: compiled once
-    X, k = large._prepared(items("many directions"), "laplace", 1.0)
+    X, k = kernel_blocks.prepared(items("many directions"), "laplace", 1.0)
     pytest.importorskip("matfree")
-    v, T = starts[3], large._tridiagonals(k, X, starts, 12, np.float64)[3]
+    v, T = starts[3], stochastic_lanczos._tridiagonals(k, X, starts, 12, np.float64)[3]
     for f in (lambda x: x * np.log(np.where(x > 0, x, 1)), np.sqrt, lambda x: x**1.5, lambda x: x**2.5):
         value = np.square(v @ U) @ f(np.maximum(lam, 0))
         widths = []
         for steps in (4, 12):
-            low, high = large._quadratures(T[:steps, :steps], f)
+            low, high = stochastic_lanczos._quadratures(T[:steps, :steps], f)
             assert low - 1e-15 <= value <= high + 1e-15
             widths.append(high - low)
         assert widths[1] < widths[0] / 5
-    low, high = large._quadratures(T[:4, :4], lambda x: x**6)  # 4 nodes, one of them at 0: exact to degree 6
+    # 4 nodes, one of them at 0: exact to degree 6
+    low, high = stochastic_lanczos._quadratures(T[:4, :4], lambda x: x**6)
     np.testing.assert_allclose([low, high], np.square(v @ U) @ lam**6, rtol=1e-10)
-    assert large._quadratures(T[:4, :4], lambda x: (x < 1e-12).astype(float))[1] > 0
+    assert stochastic_lanczos._quadratures(T[:4, :4], lambda x: (x < 1e-12).astype(float))[1] > 0
 
 
 @pytest.mark.parametrize("q", [1, math.inf])
@@ -254,7 +263,7 @@ def test_stochastic_intervals_cover_as_often_as_they_say(q):
 
 
 def test_rows_of_a_sample_cover_order_two(monkeypatch):
-    monkeypatch.setattr(large, "PASS", 100)
+    monkeypatch.setattr(order_two, "PASS", 100)
     for name in ("many directions", "heavy tails"):
         for seed in range(5):
             sampled = vendi_score_of_items(padded(name), q=2, method="order 2", seed=seed)
