@@ -26,8 +26,7 @@ ORDERS = (0, 0.5, 0.9, 1, 1.0001, 1.5, 2, 3, 10, math.inf)
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Several tiles, the last one filled up, also for few items."""
-    for module in (kernel_blocks, order_two):
-        monkeypatch.setattr(module, "TILE", 128)
+    monkeypatch.setattr(kernel_blocks, "TILE", 128)
 
 
 @functools.cache
@@ -270,6 +269,13 @@ def test_rows_of_a_sample_cover_order_two(monkeypatch):
             assert sampled.details["rows"] == 256
             assert sampled.confidence == 0.99
             holds(sampled, exact(name, "rbf", 2))
+
+
+def test_tiles_that_do_not_divide_the_sample_leave_no_row_out(monkeypatch):
+    monkeypatch.setattr(order_two, "PASS", 100)
+    of_one_tile = vendi_score_of_items(padded("heavy tails"), q=2, method="order 2")
+    monkeypatch.setattr(kernel_blocks, "TILE", 100)  # 256 rows in three of 86, two of which are not rows
+    assert vendi_score_of_items(padded("heavy tails"), q=2, method="order 2").score == pytest.approx(of_one_tile.score)
 
 
 # ---- the choice ----------------------------------------------------------------------------------------------------

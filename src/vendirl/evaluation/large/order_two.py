@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vendirl.evaluation.large.intervals import ROUNDING
-from vendirl.evaluation.large.kernel_blocks import PASS, TILE, Distance, block, squared_distances, tiles
+from vendirl.evaluation.large.kernel_blocks import PASS, Distance, block, squared_distances, tiles
 
 
 def score_of_order_two(kernel, X, tolerance, confidence, rng) -> tuple[float, float, float, float, dict]:
@@ -47,12 +47,9 @@ def _order_two_sampled(kernel, X, confidence, rng):
     n = len(X)
     size = int(np.clip(PASS / n, 256, 4096))
     Z, squares = tiles(X), _tile_squares(kernel, np.float64)
-    rows = np.zeros(size)
-    chosen = rng.integers(n, size=size)
-    sample = tiles(X[chosen])
-    for i, x in enumerate(sample):
-        part = sum(squares(x, z, False) for z in Z).mean(1)[: len(rows[i * TILE :])]  # the mean of both bounds
-        rows[i * TILE : i * TILE + len(part)] = part / n
+    sample = tiles(X[rng.integers(n, size=size)])
+    parts = [sum(squares(x, z, False) for z in Z).mean(1) for x in sample]  # the mean of both bounds
+    rows = np.concatenate(parts)[:size] / n
     L = math.log(4 / (1 - confidence))
     half = math.sqrt(2 * rows.var(ddof=1) * L / size) + 7 * L / (3 * (size - 1))
     mean = rows.mean()
