@@ -99,3 +99,21 @@ def test_training_runs_and_goes_on(tmp_path, method, seeds):
     again = vr.load(tmp_path / "run")
     assert again.done == 20
     assert np.array_equal(again.rollout(), run.rollout())
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [
+        ("Humanoid-v4", ("height", "quaternion_w"), "observation_375"),  # v5 has other contact forces
+        ("Ant-v5", ("height", "quaternion_w"), "cfrc_ext_77"),
+        ("HalfCheetah-v4", ("height", "pitch"), "ffoot_velocity"),
+        ("CartPole-v1", ("x", "x_velocity"), "pole_velocity"),
+        ("LunarLander-v3", ("x", "height"), "right_contact"),
+    ],
+)
+def test_observations_have_names_in_all_versions(name, first, last):
+    world = parse_environment(f"envpool:{name}")
+    seen = world.feature_names[: world.visible]
+    assert seen[:2] == first
+    assert seen[-1] == last
+    assert len(set(world.feature_names)) == world.observation_size

@@ -126,7 +126,9 @@ def test_an_id_with_settings_of_its_own():
 
 
 def test_a_function_is_an_environment():
-    assert as_environment(lambda: gymnasium.make("Pendulum-v1")).episode_length == 200
+    pendulum = as_environment(lambda: gymnasium.make("Pendulum-v1"))
+    assert pendulum.episode_length == 200
+    assert pendulum.feature_names == ("cos_angle", "sin_angle", "angle_velocity")
 
 
 def test_bodies_have_names():

@@ -1,4 +1,5 @@
-"""Names for what a MuJoCo body observes: x, height, pitch, the joints, and their velocities."""
+"""Names for what a body observes: x, height, pitch, the joints, and their velocities, by its MuJoCo model; and for the
+observations of some well-known environments that have none."""
 
 from __future__ import annotations
 
@@ -11,6 +12,28 @@ import numpy as np
 
 AXES = ("x", "y", "height")
 _TURNS = ("roll", "pitch", "yaw")
+_LANDER = "x height x_velocity y_velocity angle angle_velocity left_contact right_contact"
+_LEG = "hip hip_velocity knee knee_velocity contact"
+_KNOWN = {
+    "CartPole": "x x_velocity pole pole_velocity",
+    "Pendulum": "cos_angle sin_angle angle_velocity",
+    "MountainCar": "x x_velocity",
+    "MountainCarContinuous": "x x_velocity",
+    "Acrobot": "cos_joint_1 sin_joint_1 cos_joint_2 sin_joint_2 joint_1_velocity joint_2_velocity",
+    "LunarLander": _LANDER,
+    "LunarLanderContinuous": _LANDER,
+    "BipedalWalker": " ".join(
+        ["angle angle_velocity x_velocity y_velocity"]
+        + [f"leg_{leg}_{part}" for leg in (1, 2) for part in _LEG.split()]
+        + [f"lidar_{i}" for i in range(10)]
+    ),
+}
+
+
+def known_names(id_: str, size: int) -> list[str] | None:
+    """The names of an observation of Gymnasium's classic environments, of whatever version; None for others."""
+    names = _KNOWN.get(id_.rpartition("-v")[0], "").split()
+    return names if len(names) == size else None
 
 
 def coordinates(model: Any) -> tuple[list[str], list[str], dict[str, float]]:
@@ -76,6 +99,9 @@ def observation_names(model: Any, size: int, structure: dict[str, int] | None = 
     for part, count in (structure or {}).items():
         if part not in ("skipped_qpos", "qpos", "qvel"):
             names += [f"{part}_{i}" for i in range(count)]
+    if structure and len(names) != size:  # another version of the environment, whose other parts are not known
+        names = names[: structure["qpos"] + structure["qvel"]]
+        names += [f"observation_{i}" for i in range(len(names), size)]
     return names if len(names) == size else None
 
 

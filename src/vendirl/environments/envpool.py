@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vendirl.environments.bodies import observation_names, outside
+from vendirl.environments.bodies import known_names, loading, observation_names, outside
 from vendirl.environments.flat import Acting, Observing
 from vendirl.environments.host import HostEnvironment, Scenes, Step
 from vendirl.environments.processes import Processes
@@ -41,8 +41,9 @@ class EnvPoolEnvironment(HostEnvironment):
         spec = library.make_spec(id, **settings)
         limit = int(spec.config.max_episode_steps)
         self.episode_length = min(episode_length or limit, limit)
-        self.observe = Observing.of(spec.gymnasium_observation_space, self.name)
-        self.act = Acting.of(spec.gymnasium_action_space, self.name)
+        with loading():  # some of EnvPool's spaces are not exact in float32, and Gymnasium says so
+            self.observe = Observing.of(spec.gymnasium_observation_space, self.name)
+            self.act = Acting.of(spec.gymnasium_action_space, self.name)
         self.actions = self.act.actions
         names = list(_names(id, len(self.observe.names)) or self.observe.names)
         self.visible = len(names)
@@ -52,14 +53,15 @@ class EnvPoolEnvironment(HostEnvironment):
     def make(self, scenes: int, seed: int) -> Any:
         """EnvPool's own object."""
         threads = self.threads or min(os.cpu_count() or 1, scenes)
-        return _library().make(
-            self.id,
-            env_type="gymnasium",
-            num_envs=scenes,
-            num_threads=threads,
-            seed=seed % 2**31,
-            **self.settings,
-        )
+        with loading():
+            return _library().make(
+                self.id,
+                env_type="gymnasium",
+                num_envs=scenes,
+                num_threads=threads,
+                seed=seed % 2**31,
+                **self.settings,
+            )
 
     def _open(self, scenes: int, seed: int) -> Scenes:
         return _Scenes(self, scenes, seed)
@@ -164,9 +166,9 @@ def _names(id_: str, size: int) -> list[str] | None:
     body, _, version = id_.rpartition("-v")
     found = model_of(f"{body}-v5") if version in ("2", "3", "4", "5") else None
     if found is None:
-        return None
+        return known_names(id_, size)
     model, structure = found
-    return (observation_names(model, size, structure) if structure else None) or observation_names(model, size)
+    return observation_names(model, size) or (observation_names(model, size, structure) if structure else None)
 
 
 def _outside(library, environment: EnvPoolEnvironment, names: list[str]) -> dict[str, str]:

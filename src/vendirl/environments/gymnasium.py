@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vendirl.environments.bodies import loading, observation_names, outside
+from vendirl.environments.bodies import known_names, loading, observation_names, outside
 from vendirl.environments.flat import Acting, Observing, alone
 from vendirl.environments.host import HostEnvironment, Scenes, Step
 from vendirl.environments.processes import Processes
@@ -172,7 +172,9 @@ def ids() -> list[str]:
 def _model_names(example: Any, size: int) -> list[str] | None:
     inner = example.unwrapped
     model, structure = getattr(inner, "model", None), getattr(inner, "observation_structure", None)
-    return None if model is None else observation_names(model, size, structure)
+    if model is not None:
+        return observation_names(model, size, structure)
+    return known_names(example.spec.id, size) if getattr(example, "spec", None) else None
 
 
 def _outside(example: Any, names: list[str], vector: bool) -> dict[str, str]:
