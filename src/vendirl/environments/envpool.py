@@ -54,7 +54,7 @@ class EnvPoolEnvironment(HostEnvironment):
         """EnvPool's own object."""
         threads = self.threads or min(os.cpu_count() or 1, scenes)
         with loading():
-            return _library().make(
+            pool = _library().make(
                 self.id,
                 env_type="gymnasium",
                 num_envs=scenes,
@@ -62,6 +62,8 @@ class EnvPoolEnvironment(HostEnvironment):
                 seed=seed % 2**31,
                 **self.settings,
             )
+            _ = pool.observation_space  # which it keeps; its first reset would warn otherwise
+        return pool
 
     def _open(self, scenes: int, seed: int) -> Scenes:
         return _Scenes(self, scenes, seed)
