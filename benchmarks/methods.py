@@ -34,15 +34,17 @@ def run(env: str, rivals: list[str], out: Path, steps: float = 1e6, seeds: int =
     folders = train_all(entrants, out, _announce)
     comparison, found = score_all(folders, SENSES)
     write_results(out, comparison, found)
-    rows = []
-    for i, method in enumerate(comparison.methods):
-        cells = []
-        for j, k in enumerate(SENSES):
-            low, high = comparison.intervals[i, j]
-            text = f"{comparison.iqm[i, j]:.2f} ({low:.2f} to {high:.2f})"
-            best, clear = comparison.first(k)
-            cells.append(f"**{text}**{' *' if clear else ''}" if method == best else text)
-        rows.append([f"`{method}`", *cells])
+    methods = comparison.methods
+    rows = [[f"`{method}`"] for method in methods]
+    for j in range(len(SENSES)):
+        low, high = comparison.intervals[:, j].T
+        best = int(comparison.iqm[:, j].argmax())
+        # VendiRL in another sense is the same method, and no rival of itself.
+        others = [i for i, m in enumerate(methods) if i != best and not (m in OURS and methods[best] in OURS)]
+        for i, row in enumerate(rows):
+            text = f"{comparison.iqm[i, j]:.3f} ({low[i]:.3f} to {high[i]:.3f})"
+            clear = " *" if low[best] > high[others].max() else ""
+            row.append(f"**{text}**{clear}" if i == best else text)
     title = f"{env}: eight skills, {seeds} seeds, {steps:g} steps; interquartile mean and 95% interval"
     return table(title, ["method", *(f"`{k}`" for k in SENSES)], rows)
 
