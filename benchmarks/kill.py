@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import equinox as eqx
@@ -30,6 +31,14 @@ r.run(settings, sys.argv[2], resume=sys.argv[3] == "resume")
 """
 
 
+def _wait_for_progress(process: subprocess.Popen, metrics: Path) -> None:
+    size = metrics.stat().st_size if metrics.exists() else 0
+    changed = False
+    while not changed and process.poll() is None:
+        time.sleep(0.01)
+        changed = metrics.exists() and metrics.stat().st_size != size  # resuming takes out, training adds
+
+
 def main() -> None:
     settings = Settings(similarity="mmd(scale=4)", skills=4, scenes=64, refill="shared", steps=64 * 50 * 2000)
     whole = run(settings)
@@ -43,8 +52,10 @@ def main() -> None:
             before = (checkpoint.epochs(folder / "checkpoints") or [0])[-1]
             process = subprocess.Popen(command)
             if killed < TIMES:
+                if killed % 4:  # three of four while it learns and saves, the others whatever it does
+                    _wait_for_progress(process, folder / "metrics.jsonl")
                 try:
-                    process.wait(timeout=chance.uniform(1.0, 12.0))
+                    process.wait(timeout=chance.uniform(0.0, 2.0 if killed % 4 else 12.0))
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from timing import table
 from vendirl.cli import keep_compiled_programs
+from vendirl.evaluation import Comparison
 from vendirl.training.comparing import contestants, score_all, train_all, write_results
 from vendirl.training.settings import Settings
 
@@ -34,19 +35,45 @@ def run(env: str, rivals: list[str], out: Path, steps: float = 1e6, seeds: int =
     folders = train_all(entrants, out, _announce)
     comparison, found = score_all(folders, SENSES)
     write_results(out, comparison, found)
-    methods = comparison.methods
-    rows = [[f"`{method}`"] for method in methods]
-    for j in range(len(SENSES)):
-        low, high = comparison.intervals[:, j].T
-        best = int(comparison.iqm[:, j].argmax())
-        # VendiRL in another sense is the same method, and no rival of itself.
-        others = [i for i, m in enumerate(methods) if i != best and not (m in OURS and methods[best] in OURS)]
-        for i, row in enumerate(rows):
-            text = f"{comparison.iqm[i, j]:.3f} ({low[i]:.3f} to {high[i]:.3f})"
-            clear = " *" if low[best] > high[others].max() else ""
-            row.append(f"**{text}**{clear}" if i == best else text)
     title = f"{env}: eight skills, {seeds} seeds, {steps:g} steps; interquartile mean and 95% interval"
+    return _summary(comparison, title) + "\n" + _every_method(comparison, title)
+
+
+def _summary(comparison: Comparison, title: str) -> str:
+    """VendiRL in the sense that it was trained in, and the best of the others in that sense."""
+    rows = []
+    for j, (k, ours) in enumerate(zip(SENSES, OURS, strict=True)):
+        mine = comparison.methods.index(ours)
+        best = max(_rivals(comparison), key=lambda i: comparison.iqm[i, j])
+        low, high = comparison.intervals[:, j].T
+        verdict = "yes" if low[mine] > high[_rivals(comparison)].max() else "no"
+        rows.append(
+            [
+                f"`{k}`",
+                _cell(comparison, mine, j),
+                f"{_cell(comparison, best, j)} `{comparison.methods[best]}`",
+                verdict,
+            ]
+        )
+    return table(title, ["similarity", "VendiRL, trained by it", "best of the others", "clearly first"], rows)
+
+
+def _every_method(comparison: Comparison, title: str) -> str:
+    rows = [
+        [f"`{method}`", *(_cell(comparison, i, j) for j in range(len(SENSES)))]
+        for i, method in enumerate(comparison.methods)
+    ]
     return table(title, ["method", *(f"`{k}`" for k in SENSES)], rows)
+
+
+def _rivals(comparison: Comparison) -> list[int]:
+    return [i for i, method in enumerate(comparison.methods) if method not in OURS]
+
+
+def _cell(comparison: Comparison, i: int, j: int) -> str:
+    low, high = comparison.intervals[i, j]
+    text = f"{comparison.iqm[i, j]:.3f} ({low:.3f} to {high:.3f})"
+    return f"**{text}**" if i == comparison.iqm[:, j].argmax() else text
 
 
 if __name__ == "__main__":
