@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,12 +32,13 @@ r.run(settings, sys.argv[2], resume=sys.argv[3] == "resume")
 """
 
 
-def _wait_for_progress(process: subprocess.Popen, metrics: Path) -> None:
-    size = metrics.stat().st_size if metrics.exists() else 0
-    changed = False
-    while not changed and process.poll() is None:
-        time.sleep(0.01)
-        changed = metrics.exists() and metrics.stat().st_size != size  # resuming takes out, training adds
+def _wait_for_progress(process: subprocess.Popen, metrics: Path, epoch: int) -> None:
+    """Until it has gone on beyond an epoch, or has ended."""
+    while process.poll() is None:
+        text = metrics.read_text() if metrics.exists() else ""
+        if any(int(found) > epoch for found in re.findall(r'"epoch": (\d+),', text[-10_000:])):
+            return
+        time.sleep(0.02)
 
 
 def main() -> None:
@@ -53,7 +55,7 @@ def main() -> None:
             process = subprocess.Popen(command)
             if killed < TIMES:
                 if killed % 4:  # three of four while it learns and saves, the others whatever it does
-                    _wait_for_progress(process, folder / "metrics.jsonl")
+                    _wait_for_progress(process, folder / "metrics.jsonl", before)
                 try:
                     process.wait(timeout=chance.uniform(0.0, 2.0 if killed % 4 else 12.0))
                 except subprocess.TimeoutExpired:

@@ -14,7 +14,8 @@ import jax
 
 from rival import Rival, best_of
 from timing import table
-from vendirl.training.run import _compiled_block, begin
+from vendirl.training.blocks import compiled_block
+from vendirl.training.run import begin
 from vendirl.training.settings import BLOCK, Settings
 
 SCENES, STEPS = 256, 50
@@ -44,7 +45,7 @@ for line in sys.stdin:
 def ours(settings: Settings) -> Callable[[], float]:
     """A function that trains one block of epochs and returns the steps per second."""
     this = begin(settings)
-    block = _compiled_block(this, eqx.filter(this.training, eqx.is_array, inverse=True))
+    block = compiled_block(this, eqx.filter(this.training, eqx.is_array, inverse=True))
     arrays = eqx.filter(this.training, eqx.is_array)
     arrays, _ = jax.block_until_ready(block(arrays))
     steps = settings.scenes * this.loop.chunk * this.loop.chunks * BLOCK

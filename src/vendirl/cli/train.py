@@ -25,12 +25,13 @@ class Train(Settings):
 
     def run(self) -> None:
         """Train, with progress, and say what came of it and where it is."""
+        from vendirl.training import folder
         from vendirl.training import run as running
 
         settings = Settings(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Settings)})
         out = self.out or Path("runs") / _slug(settings)
         if self.resume and settings == Settings():
-            settings = running.read_settings(out)  # `--resume --out folder` needs nothing else
+            settings = folder.read_settings(out)  # `--resume --out folder` needs nothing else
         with progress_bar() as report:
             result = running.run(settings, out, self.resume, report)
         summary = result.summary()

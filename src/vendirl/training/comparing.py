@@ -14,7 +14,8 @@ from vendirl.evaluation.evaluate import Evaluation, evaluate
 from vendirl.methods import VendiRL, parse_method, terms
 from vendirl.similarity import parse
 from vendirl.training import checkpoint
-from vendirl.training.run import Progress, read_settings, run
+from vendirl.training.folder import read_settings
+from vendirl.training.run import Progress, run
 from vendirl.training.settings import Settings
 
 

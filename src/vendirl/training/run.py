@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.metadata
 import json
-import platform
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,18 +23,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vendirl import __version__
 from vendirl.data import Trajectories
 from vendirl.environments import AnyEnvironment, EnvironmentFailure, HostEnvironment, as_environment
 from vendirl.host_rollout import trajectories as host_trajectories
 from vendirl.methods import VendiRL, terms
 from vendirl.policies import SkillPolicy
 from vendirl.rollout import trajectories
-from vendirl.score import Vendi, vendi, vendi_score
+from vendirl.score import Vendi, vendi
 from vendirl.similarity import Observations, Similarity, Sum, kernel_matrix
 from vendirl.training import checkpoint
+from vendirl.training import folder as folders
 from vendirl.training.attainable import Attainable, attainable
-from vendirl.training.host import HostLoop
+from vendirl.training.blocks import HostBlock, compiled_block
 from vendirl.training.loop import Loop, Training
 from vendirl.training.settings import BLOCK, Settings
 
@@ -226,7 +224,7 @@ class Run:
             "env": self.settings.env,
             "skills": self.settings.skills,
             "contributions": self.score(int(np.argmax(scores))).contributions.tolist(),
-            "versions": versions(),
+            "versions": folders.versions(),
         }
 
     def _refill_steps(self) -> int:
@@ -321,7 +319,7 @@ def run(
     static = eqx.filter(this.training, eqx.is_array, inverse=True)
     start = time.perf_counter()
     outside = isinstance(this.environment, HostEnvironment)
-    block = _HostBlock(this, static) if outside else _compiled_block(this, static)
+    block = HostBlock(this, static) if outside else compiled_block(this, static)
     this.compile_seconds = time.perf_counter() - start
     saved = time.perf_counter()
     try:
@@ -342,7 +340,7 @@ def run(
             row = {"epoch": this.done, "env_steps": this.env_steps, "wall_seconds": round(this.wall_seconds, 3)}
             row |= {name: np.asarray(value).tolist() for name, value in metrics.items()}
             this.history.append(row)
-            _log(this, row)
+            folders.log(this.folder, row)
             if progress is not None:
                 progress(this, row)
             if time.perf_counter() - saved > CHECKPOINT_SECONDS or this.done == this.epochs:
@@ -356,7 +354,7 @@ def run(
         where = _how_to_resume(this, f"at epoch {this.done}")
         raise EnvironmentFailure(f"{failure}. Training stopped{where}") from failure.__cause__
     finally:
-        if isinstance(block, _HostBlock):
+        if isinstance(block, HostBlock):
             block.close()
     this.save_results()
     return this
@@ -365,15 +363,8 @@ def run(
 def load(folder: str | Path, env: AnyEnvironment | Callable[..., Any] | None = None) -> Run:
     """A saved run, at its newest checkpoint. `env` is the environment of a run that was given an object."""
     folder = Path(folder)
-    settings = read_settings(folder)
+    settings = folders.read_settings(folder)
     return begin(settings, folder, resume=True, environment=None if env is None else as_environment(env))
-
-
-def versions() -> dict[str, str]:
-    """Of everything that may change a result."""
-    packages = ("jax", "jaxlib", "equinox", "optax", "numpy")
-    others = {name: importlib.metadata.version(name) for name in packages}
-    return {"vendirl": __version__, "python": platform.python_version(), **others}
 
 
 def begin(
@@ -386,7 +377,7 @@ def begin(
         )
     environment, similarity, loop = settings.build(environment)
     if folder is not None:
-        _claim(folder, settings, resume)
+        folders.claim(folder, settings, resume)
 
     def start(key):
         policy_key, key = jax.random.split(key)
@@ -399,12 +390,12 @@ def begin(
     each = [jax.block_until_ready(compiled(key)) for key in keys]
     training = each[0] if settings.seeds == 1 else _stacked(each)
     epochs = settings.epochs(loop.chunk * loop.chunks)
-    this = Run(settings, environment, similarity, loop, training, [], _known_ceiling(folder), folder, epochs)
+    this = Run(settings, environment, similarity, loop, training, [], folders.known_ceiling(folder), folder, epochs)
     if folder is not None and resume and (found := checkpoint.epochs(folder / "checkpoints")):
         arrays, static = eqx.partition(training, eqx.is_array)
         loaded = checkpoint.load(folder / "checkpoints", found[-1], arrays, this.fingerprint())
         this.training = eqx.combine(loaded, static)
-        this.history = _read_history(folder, this.done)
+        this.history = folders.read_history(folder, this.done)
         this.wall_seconds = this.history[-1]["wall_seconds"] if this.history else 0.0
     return this
 
@@ -413,50 +404,6 @@ def _stacked(each: list[Training]) -> Training:
     """The seeds' states of training as one, whose arrays have a leading axis of seeds."""
     arrays, static = zip(*(eqx.partition(training, eqx.is_array) for training in each), strict=True)
     return eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), static[0])
-
-
-def _compiled_block(this: Run, static: Training) -> Callable:
-    """`BLOCK` epochs and the score of the skills after them, compiled: arrays -> (arrays, metrics)."""
-    goals, order, similarity = this.loop.space.fixed(this.settings.skills), this.settings.order, this.similarity
-
-    def block(arrays):
-        def epoch(arrays, _):
-            training, metrics = this.loop.epoch(eqx.combine(arrays, static))
-            return eqx.filter(training, eqx.is_array), metrics
-
-        arrays, metrics = jax.lax.scan(epoch, arrays, length=BLOCK)
-        policy = eqx.combine(arrays, static).policy
-        points = trajectories(this.environment, policy, goals, jax.random.key(0), True, episodes=1)
-        score = vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
-        last = {name: values[-1] for name, values in metrics.items()}
-        finite = {name: jnp.all(jnp.isfinite(values)) for name, values in metrics.items()}
-        return arrays, {**last, "vendi_score": score, "finite": finite}
-
-    function = block if this.settings.seeds == 1 else jax.vmap(block)
-    # LLVM's level 2 compiles in a fifth less time than level 3, and its programs were measured to be as fast.
-    options: Any = {"xla_backend_optimization_level": 2} if jax.default_backend() == "cpu" else None
-    return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile(options)
-
-
-class _HostBlock:
-    """The same where the environment is outside the compiled program."""
-
-    def __init__(self, this: Run, static: Training):
-        self.run, self.static = this, static
-        # Scenes cannot be saved; a run that goes on begins new episodes, and not those that it began with.
-        self.loop = HostLoop(this.loop, this.settings.seeds, this.settings.seed + 7919 * this.done)
-        self.close = self.loop.close
-
-    def __call__(self, arrays):
-        training, rows = eqx.combine(arrays, self.static), []
-        for _ in range(BLOCK):
-            training, metrics = self.loop.epoch(training)
-            rows.append(metrics)
-        settings = self.run.settings
-        goals = self.run.loop.space.fixed(settings.skills)
-        score = self.loop.score(training.policy, self.run.similarity, goals, settings.order)
-        finite = {name: np.all([np.isfinite(row[name]) for row in rows], axis=0) for name in rows[0]}
-        return eqx.filter(training, eqx.is_array), {**rows[-1], "vendi_score": score, "finite": finite}
 
 
 def _culprit(this: Run) -> str:
@@ -475,67 +422,3 @@ def _how_to_resume(this: Run, where: str) -> str:
     if this.folder is None:
         return "; nothing was saved, since the run has no folder (out=...)"
     return f" and saved {where}. Go on with: vendirl train --resume --out {this.folder}"
-
-
-def _claim(folder: Path, settings: Settings, resume: bool) -> None:
-    """Make the folder this run's, or refuse one that holds something else."""
-    path = folder / "settings.json"
-    if path.exists():
-        if not resume:
-            raise FileExistsError(
-                f"{folder} holds another run; choose another --out, or add --resume to go on with that one"
-            )
-        theirs = read_settings(folder)
-        if theirs != settings:
-            mine, old = settings.to_json(), theirs.to_json()
-            changed = ", ".join(f"{key}={old[key]!r} (not {mine[key]!r})" for key in mine if mine[key] != old.get(key))
-            raise ValueError(f"{folder} holds a run with other settings: {changed}; resume it with its own settings")
-        return
-    if folder.exists() and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty and holds no run; choose another --out, or empty it first")
-    if resume:
-        raise FileNotFoundError(f"{folder} holds no run to resume: there is no settings.json")
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"settings": settings.to_json(), "versions": versions()}, indent=2)
-    checkpoint.write_atomically(path, text + "\n")
-
-
-def read_settings(folder: Path) -> Settings:
-    path = folder / "settings.json"
-    try:
-        return Settings.from_json(json.loads(path.read_text())["settings"])
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{folder} holds no run: there is no settings.json") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-
-
-def _known_ceiling(folder: Path | None) -> Attainable | None:
-    if folder is None or not (folder / "attainable.json").exists():
-        return None
-    try:
-        found = json.loads((folder / "attainable.json").read_text())
-        return Attainable(float(found["score"]), None, str(found["method"]))
-    except (ValueError, KeyError, TypeError):
-        return None  # it can be computed again
-
-
-def _log(this: Run, row: dict[str, Any]) -> None:
-    if this.folder is not None:
-        with open(this.folder / "metrics.jsonl", "a") as file:
-            file.write(json.dumps(row) + "\n")
-
-
-def _read_history(folder: Path, done: int) -> list[dict[str, Any]]:
-    """The metrics up to an epoch; what came after the checkpoint will come again, and is taken out of the file."""
-    path = folder / "metrics.jsonl"
-    rows = []
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue  # a line that was being written when the process died
-        if row.get("epoch", done + 1) <= done:
-            rows.append(row)
-    checkpoint.write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))
-    return rows
