@@ -1,7 +1,7 @@
 """HalfCheetah that runs at different speeds, forwards and backwards: eight skills, alike if as fast.
 
     pip install 'vendirl[envpool,video]'
-    python examples/half_cheetah.py [method]
+    python examples/half_cheetah.py [method] [seed]
 
 The same on the command line:
 
@@ -19,6 +19,7 @@ from vendirl.cli import progress_bar
 from vendirl.video import write_all
 
 METHOD = sys.argv[1] if len(sys.argv) > 1 else "vendirl"
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 
 if __name__ == "__main__":
     with progress_bar() as progress:
@@ -29,11 +30,12 @@ if __name__ == "__main__":
             method=METHOD,
             scenes=64,
             steps=2.5e6,
+            seed=SEED,
             separate=True,  # a network for each skill: gaits are in each other's way in one
             log_std=-1.0,  # of actions in [-1, 1]: a gait does not survive much noise
             # Rewards come at every step and their effect is soon over, so far futures are noise to be discounted.
             ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
-            out=f"runs/half-cheetah-{METHOD}",
+            out=f"runs/half-cheetah-{METHOD}-{SEED}",
             progress=progress,
         )
     velocity = run.environment.feature_names.index("x_velocity")
