@@ -58,7 +58,7 @@ def ours(settings: Settings) -> Callable[[], float]:
     return measure
 
 
-def run(rounds: int = 16) -> str:
+def run(rounds: int = 40) -> str:
     rival = Rival("rejax", ["rejax==0.1.3", "gymnax==0.0.9", "jax==0.10.1", "jaxlib==0.10.1"], REJAX)
     if reason := rival.start():
         print(f"skipped: {reason}")
