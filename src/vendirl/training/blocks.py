@@ -11,9 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vendirl.rollout import trajectories
-from vendirl.score import vendi_score
-from vendirl.similarity import Observations
-from vendirl.training.host import HostLoop
+from vendirl.training.host import HostLoop, score_of
 from vendirl.training.loop import Training
 from vendirl.training.settings import BLOCK
 
@@ -33,7 +31,7 @@ def compiled_block(this: Run, static: Training) -> Callable:
         arrays, metrics = jax.lax.scan(epoch, arrays, length=BLOCK)
         policy = eqx.combine(arrays, static).policy
         points = trajectories(this.environment, policy, goals, jax.random.key(0), True, episodes=1)
-        score = vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
+        score = score_of(points, similarity, order)
         last = {name: values[-1] for name, values in metrics.items()}
         finite = {name: jnp.all(jnp.isfinite(values)) for name, values in metrics.items()}
         return arrays, {**last, "vendi_score": score, "finite": finite}

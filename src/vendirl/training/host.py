@@ -38,7 +38,7 @@ class HostLoop:
         self._begin = eqx.filter_jit(over(begin))
         self._learn = eqx.filter_jit(over(loop.learn))
         self._end = eqx.filter_jit(over(loop.end))
-        self._scored = eqx.filter_jit(_score if seeds == 1 else eqx.filter_vmap(_score, in_axes=(0, None, None)))
+        self._scored = eqx.filter_jit(score_of if seeds == 1 else eqx.filter_vmap(score_of, in_axes=(0, None, None)))
 
     def epoch(self, training: Training) -> tuple[Training, dict[str, Any]]:
         """One epoch in all scenes, and its metrics."""
@@ -106,5 +106,6 @@ class HostLoop:
         return jax.tree.map(self._per_seed, batch)
 
 
-def _score(points, similarity: Similarity, order: float):
+def score_of(points, similarity: Similarity, order: float):
+    """The score of skills by their trajectories (n, N, T, D)."""
     return vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
