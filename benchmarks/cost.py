@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from timing import seconds, table
+from vendirl.border import Border
 from vendirl.rollout import trajectories
 from vendirl.training.run import begin
 from vendirl.training.settings import Settings
@@ -34,8 +35,9 @@ def run() -> str:
 
         def reward(memory, observations, method=loop.method, goals=goals):
             followings = method._dealt(method._follow, memory, (goals, jnp.zeros_like(goals)))
-            observe = lambda m, s: method._observe(m, s)[1:]  # noqa: E731
-            return method._dealt(observe, memory, (followings, observations))
+            border = jax.vmap(lambda K: Border.of(K, method.q, method._k().psd))(memory.kernel)
+            observe = lambda pool, scenes: method._observe(pool, scenes)[1:]  # noqa: E731
+            return method._dealt(observe, (memory, border), (followings, observations))
 
         observations = jax.random.uniform(jax.random.key(1), (loop.scenes, loop.chunk, 2))
         epoch, reward = jax.jit(epoch), jax.jit(reward)

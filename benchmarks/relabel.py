@@ -20,25 +20,22 @@ def run() -> str:
     new = jnp.asarray(0.5 + rng.normal(size=(SCENES, STEPS, 2)).cumsum(1) / 50, jnp.float32)
     goals = jnp.asarray(rng.integers(SKILLS, size=SCENES))
 
-    def rewards(memory, goal, observations):
-        following = vr.Following.start(k, memory, goal)
-        return following.observe(k, memory, observations, "derivative")[1]
+    def rewards(memory, border, goal, observations):
+        return vr.Following.start(memory, goal).observe(k, memory, border, observations, "derivative")[1]
 
     @jax.jit
     def scene(walks, goals, new):  # a memory for each scene, filled and relabelled
-        return jax.vmap(lambda w, g, x: rewards(vr.SkillMemory.fill(k, w), g, x))(walks, goals, new)
+        def one(walk, goal, observations):
+            memory = vr.SkillMemory.fill(k, walk)
+            return rewards(memory, vr.Border.of(memory.kernel, psd=k.psd), goal, observations)
+
+        return jax.vmap(one)(walks, goals, new)
 
     @jax.jit
     def shared(walk, goals, new):  # one memory for all
         memory = vr.SkillMemory.fill(k, walk)
-        borders = vr.borders(k, memory)
-
-        def one(goal, observations):
-            border = jax.tree.map(lambda leaf: leaf[goal], borders)
-            following = vr.Following.start(k, memory, goal, border=border)
-            return following.observe(k, memory, observations, "derivative")[1]
-
-        return jax.vmap(one)(goals, new)
+        border = vr.Border.of(memory.kernel, psd=k.psd)
+        return jax.vmap(lambda goal, x: rewards(memory, border, goal, x))(goals, new)
 
     @jax.jit
     def literal(walks, goals, new):

@@ -36,7 +36,7 @@ def expected_scores(K, g, rows, q):
 
 @functools.partial(jax.jit, static_argnums=(3, 4))
 def scores(K, g, rows, q, psd):
-    return vr.Border.of(K, g, q, psd).scores(rows)
+    return vr.Border.of(K, q, psd).scores(g, rows)
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
@@ -53,7 +53,7 @@ def test_scores_are_the_reference(dtype, n, q, psd):
             assert found.dtype == dtype
             np.testing.assert_allclose(found, expected, rtol=tolerance(dtype), err_msg=kind)
             if n == 8:
-                eager = vr.Border.of(K, jnp.asarray(g), q, psd).scores(rows)
+                eager = vr.Border.of(K, q, psd).scores(jnp.asarray(g), rows)
                 np.testing.assert_allclose(eager, expected, rtol=tolerance(dtype), err_msg=kind)
 
 
@@ -65,7 +65,7 @@ def test_scores_under_vmap_at_batch_256(dtype, n, q, psd):
     K, g, rows = zip(*(bordered(rng, n, PSD_KINDS[i % len(PSD_KINDS)], 3) for i in range(256)), strict=True)
     with precision(dtype):
         K, rows = jnp.asarray(K, dtype), jnp.asarray(rows, dtype)
-        mapped = jax.jit(jax.vmap(lambda K, g, rows: vr.Border.of(K, g, q, psd).scores(rows)))
+        mapped = jax.jit(jax.vmap(lambda K, g, rows: vr.Border.of(K, q, psd).scores(g, rows)))
         found = mapped(K, jnp.asarray(g), rows)
         expected = [expected_scores(*case, q) for case in zip(K, g, rows, strict=True)]
         np.testing.assert_allclose(found, expected, rtol=tolerance(dtype))

@@ -148,8 +148,8 @@ def test_following_in_chunks_without_storing_is_relabelling_at_once():
     trajectories, observations, g = setting(4, c=12)
     expected, _ = reference.algorithm_1(pairwise, trajectories, g, observations, "derivative")
     memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories, jnp.float32))
-    following = jax.jit(vr.Following.start)(k, memory, jnp.asarray(g))
-    observe = jax.jit(lambda following, part: following.observe(k, memory, part, "derivative"))
+    following, border = vr.Following.start(memory, jnp.asarray(g)), vr.Border.of(memory.kernel, 1.0, k.psd)
+    observe = jax.jit(lambda following, part: following.observe(k, memory, border, part, "derivative"))
     found = []
     for part in np.split(observations.astype(np.float32), [1, 5, 6]):
         following, rewards, scores = observe(following, jnp.asarray(part))
@@ -190,7 +190,7 @@ def test_256_scenes_by_vmap(name, dtype):
 
 
 @pytest.mark.parametrize(("name", "q"), [("mmd", 1.0), ("cosine", 2.0), ("overlap", 1.0)])
-def test_borders_shared_by_scenes_are_those_of_each_scene(name, q):
+def test_a_border_shared_by_scenes_is_that_of_each_scene(name, q):
     k, _ = CASES[name]
     trajectories, _, _ = setting(9)
     rng = np.random.default_rng(0)
@@ -200,13 +200,8 @@ def test_borders_shared_by_scenes_are_those_of_each_scene(name, q):
 
     @jax.jit
     def shared(memory, g, y):
-        borders = vr.borders(k, memory, q)
-
-        def scene(g, y):
-            border = jax.tree.map(lambda leaf: leaf[g], borders)
-            return vr.Following.start(k, memory, g, q, border).observe(k, memory, y)[1]
-
-        return jax.vmap(scene)(g, y)
+        border = vr.Border.of(memory.kernel, q, k.psd)
+        return jax.vmap(lambda g, y: vr.Following.start(memory, g).observe(k, memory, border, y)[1])(g, y)
 
     own = jax.jit(jax.vmap(lambda g, y: vr.relabel(k, memory, g, y, q=q)[0]))
     np.testing.assert_allclose(shared(memory, g, y), own(g, y), rtol=1e-5)

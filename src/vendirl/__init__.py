@@ -7,7 +7,7 @@ from vendirl.border import Border
 from vendirl.data import Trajectories, read
 from vendirl.evaluation import Comparison, Diversity, Evaluation, Measure, compare, effective_number, evaluate
 from vendirl.memory import FadingMemory, Queue, SkillMemory
-from vendirl.reward import Following, borders, relabel
+from vendirl.reward import Following, relabel
 from vendirl.score import Vendi, vendi, vendi_score, vendi_score_features
 from vendirl.similarity import Similarity, kernel_matrix
 
@@ -52,7 +52,6 @@ __all__ = [
     "Trajectories",
     "Vendi",
     "attainable",
-    "borders",
     "compare",
     "effective_number",
     "environments",

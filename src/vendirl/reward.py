@@ -38,38 +38,33 @@ class Following(eqx.Module):
         track: the queue (or fading moments) of g, moving.
         row: (n,) the current similarities of g to all skills.
         summary: the current summary of g.
-        border: the part of K that stays, decomposed.
     """
 
     skill: Int[Array, ""]
     track: Queue | Fading
     row: Float[Array, " n"]
     summary: PyTree
-    border: Border
 
     @classmethod
-    def start(
-        cls,
-        similarity: Similarity,
-        memory: SkillMemory | FadingMemory,
-        skill: Int[Array, ""],
-        q: float = 1.0,
-        border: Border | None = None,
-    ) -> Following:
-        """Begin to follow a skill. `border` may be passed where it is shared by scenes, see `borders`."""
+    def start(cls, memory: SkillMemory | FadingMemory, skill: Int[Array, ""]) -> Following:
+        """Begin to follow a skill."""
         skill = _checked_skill(skill, memory.kernel.shape[0])
-        border = Border.of(memory.kernel, skill, q, similarity.psd) if border is None else border
         summary = jax.tree.map(lambda leaf: leaf[skill], memory.summaries)
-        return cls(skill, memory.track(skill), memory.kernel[skill], summary, border)
+        return cls(skill, memory.track(skill), memory.kernel[skill], summary)
 
     def observe(
         self,
         similarity: Similarity,
         memory: SkillMemory | FadingMemory,
+        border: Border,
         observations: Float[Array, "c D"],
         transform: Transform = "raw",
     ) -> tuple[Following, Float[Array, " c"], Float[Array, " c"]]:
-        """Observe c steps: the skill afterwards, the c rewards, and the c scores they were made from."""
+        """Observe c steps: the skill afterwards, the c rewards, and the c scores they were made from.
+
+        `border` is that of the memory's kernel, `Border.of(memory.kernel, q, similarity.psd)`, of the order q that is
+        wanted. Where scenes share a memory they share it too.
+        """
         if transform not in get_args(Transform):
             raise ValueError(f"transform must be one of {', '.join(get_args(Transform))}, but is {transform!r}")
         observations = _checked(observations, memory.features)
@@ -80,9 +75,9 @@ class Following(eqx.Module):
         else:  # a step at a time, so that whole trajectories are not held for all steps at once
             one = jax.vmap(similarity.compare, (None, 0))
             rows = jax.lax.map(lambda summary: one(summary, memory.summaries), summaries)
-        scores = self.border.scores(jnp.concatenate([self.row[None], rows]))
+        scores = border.scores(self.skill, jnp.concatenate([self.row[None], rows]))
         summary = jax.tree.map(lambda leaf: leaf[-1], summaries)
-        following = Following(self.skill, track, rows[-1], summary, self.border)
+        following = Following(self.skill, track, rows[-1], summary)
         return following, transformed(scores, self.row.shape[0], transform), scores[1:]
 
 
@@ -118,15 +113,9 @@ def relabel(
 
 @eqx.filter_jit  # operation by operation the first call would take several times as long
 def _relabel(similarity, memory, skill, observations, transform: Transform, q: float):
-    following = Following.start(similarity, memory, skill, q)
-    following, rewards, _ = following.observe(similarity, memory, observations, transform)
+    border = Border.of(memory.kernel, q, similarity.psd)
+    following, rewards, _ = Following.start(memory, skill).observe(similarity, memory, border, observations, transform)
     return rewards, memory.store(similarity, following.skill, following.track, following.summary)  # type: ignore[arg-type]
-
-
-def borders(similarity: Similarity, memory: SkillMemory | FadingMemory, q: float = 1.0) -> Border:
-    """The borders of K at each of the n skills, stacked: the decompositions that all scenes of a memory share."""
-    skills = jnp.arange(memory.kernel.shape[0])
-    return jax.vmap(lambda skill: Border.of(memory.kernel, skill, q, similarity.psd))(skills)
 
 
 def _checked_skill(skill, n: int) -> Int[Array, ""]:

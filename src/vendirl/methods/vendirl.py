@@ -22,10 +22,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from vendirl.border import Border
 from vendirl.environments import AnyEnvironment
 from vendirl.memory import SkillMemory
 from vendirl.methods.method import Method
-from vendirl.reward import Following, Transform, borders
+from vendirl.reward import Following, Transform
 from vendirl.similarity import Similarity
 
 
@@ -37,10 +38,11 @@ class Kept(eqx.Module):
 
 
 class Carried(eqx.Module):
-    """Within an epoch: the pool of memories, and where each scene is in the one it was dealt."""
+    """Within an epoch: the pool of memories and their borders, and where each scene is in the one it was dealt."""
 
     epoch: Int[Array, ""]
     memory: SkillMemory
+    border: Border
     following: Following
 
 
@@ -110,19 +112,21 @@ class VendiRL(Method):
         else:
             due = state.epoch % self.rehearsal_period == 0
             memory = jax.lax.cond(due, lambda: self.refill(rehearse(key, self.rehearsal)), lambda: state.memory)
-        return Carried(state.epoch, memory, self._dealt(self._follow, memory, (goals, elapsed)))
+        border = jax.vmap(lambda K: Border.of(K, self.q, self._k().psd))(memory.kernel)
+        return Carried(state.epoch, memory, border, self._dealt(self._follow, memory, (goals, elapsed)))
 
     def reward(self, state: Carried, batch):
-        observe = self._observe
-        following, rewards, scores = self._dealt(observe, state.memory, (state.following, batch.next_observation))
-        return Carried(state.epoch, state.memory, following), rewards, {"score": scores[:, -1].mean()}
+        pool, scenes = (state.memory, state.border), (state.following, batch.next_observation)
+        following, rewards, scores = self._dealt(self._observe, pool, scenes)
+        state = Carried(state.epoch, state.memory, state.border, following)
+        return state, rewards, {"score": scores[:, -1].mean()}
 
     def relabel(self, state: Carried, batch):
         """Rewards of stored stretches of episodes, against one of the present memories."""
-        memory = jax.tree.map(lambda leaf: leaf[0], state.memory)
+        memory, border = jax.tree.map(lambda leaf: leaf[0], (state.memory, state.border))
         elapsed = jnp.round(batch.time[:, 0] * self._world().episode_length).astype(jnp.int32)
         following = self._follow(memory, (batch.skill, elapsed))
-        return self._observe(memory, (following, batch.next_observation))[1]
+        return self._observe((memory, border), (following, batch.next_observation))[1]
 
     def finish(self, state: Carried):
         if self.synchronise is None:
@@ -132,28 +136,22 @@ class VendiRL(Method):
 
     def _follow(self, memory: SkillMemory, scenes) -> Following:
         """Begin to follow the goals of the scenes that share a memory; slots are steps of the episode."""
-        goals, elapsed = scenes
-        shared = None
-        if goals.shape[0] > self.skills:  # fewer decompositions than one for each scene
-            shared = borders(self._k(), memory, self.q)
 
         def scene(goal, elapsed):
-            border = None if shared is None else jax.tree.map(lambda leaf: leaf[goal], shared)
-            following = Following.start(self._k(), memory, goal, self.q, border)
-            return eqx.tree_at(lambda f: f.track.position, following, elapsed)
+            return eqx.tree_at(lambda f: f.track.position, Following.start(memory, goal), elapsed)
 
-        return jax.vmap(scene)(goals, elapsed)
+        return jax.vmap(scene)(*scenes)
 
-    def _observe(self, memory: SkillMemory, scenes):
+    def _observe(self, pool: tuple[SkillMemory, Border], scenes):
         def scene(following, observations):
-            after, rewards, scores = following.observe(self._k(), memory, observations, self.transform)
+            after, rewards, scores = following.observe(self._k(), *pool, observations, self.transform)
             return after if self.carry else following, rewards, scores
 
         return jax.vmap(scene)(*scenes)
 
-    def _dealt(self, function, memory: SkillMemory, scenes):
-        """Apply a function of (one memory, the scenes that use it) to the pool and the scenes dealt to it."""
+    def _dealt(self, function, pool, scenes):
+        """Apply a function of (one of the pool, the scenes that use it) to the pool and the scenes dealt to it."""
         m = self.memories
         grouped = jax.tree.map(lambda leaf: leaf.reshape(m, -1, *leaf.shape[1:]), scenes)
-        out = jax.vmap(function)(memory, grouped)
+        out = jax.vmap(function)(pool, grouped)
         return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), out)

@@ -177,7 +177,8 @@ class Settings:
         if self.refill == "shared":
             return 1
         if self.refill == "auto":
-            most = self._most(8 if costly else 2)
+            # the largest pool for which refilling takes an eighth, or half, as many steps as training
+            most = self.epoch * self.scenes / ((8 if costly else 2) * self.skills * self.episodes)
             return max(m for m in range(1, self.scenes + 1) if self.scenes % m == 0 and (m == 1 or m <= most))
         found = re.fullmatch(r"pool\((\d+)\)", self.refill.replace(" ", ""))
         if not found:
@@ -189,12 +190,6 @@ class Settings:
                 f"use one of {_divisors(self.scenes)}"
             )
         return m
-
-    def _most(self, share: int) -> float:
-        """The largest pool for which refilling takes 1 / share as many steps as training, and the m n decompositions of
-        the kernel matrices of other skills, n³ each, take little time beside them."""
-        steps = self.epoch * self.scenes / (share * self.skills * self.episodes)
-        return min(steps, 2e7 / self.skills**4)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, from which `from_json` makes the same settings."""

@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from vendirl.border import Border
 from vendirl.reward import Following, Transform
 from vendirl.similarity import Similarity
 from vendirl.wrappers.scene import Memory, Scene, checked, standing_still, where
@@ -82,12 +83,14 @@ class Kept(eqx.Module):
 
     Attributes:
         memory: M.
+        border: that of M's kernel.
         following: the skill in the present episode.
         key: for the next episode.
         first: where each episode begins, or None if it begins anew.
     """
 
     memory: Memory
+    border: Border
     following: Following
     key: PRNGKeyArray
     first: dict[str, Any] | None
@@ -146,14 +149,14 @@ class VendiEnv:
         k = self._resolved(points)
         steps = -(-self.episode_length // self.action_repeat)
         memory = jax.vmap(lambda point: standing_still(k, point, self.skills, steps, self.fading))(points)
-        following = jax.vmap(partial(self._begin, k))(memory, keys[:, 1])
+        border, following = jax.vmap(partial(self._begin, k))(memory, keys[:, 1])
         first = None if self.full_reset else _place(state)
         zero = jnp.zeros(len(points), jnp.float32)
         sums = dict.fromkeys(("sum_reward", "length", *state.metrics), zero)
         counts = {"steps": zero, "truncation": zero, "episode_done": zero, "episode_metrics": sums}
-        score = jax.vmap(lambda f: f.border.scores(f.row[None])[0])(following)
+        score = jax.vmap(lambda border, f: border.scores(f.skill, f.row[None])[0])(border, following)
         told = {"vendi_score": score, "environment_reward": zero, "features": points}
-        return self._told(state, Kept(memory, following, keys[:, 2], first), counts | told)
+        return self._told(state, Kept(memory, border, following, keys[:, 2], first), counts | told)
 
     def step(self, state: State, action: Float[Array, "E A"]) -> State:
         """The next states. Scenes whose episode is over are in the first state of the next one, and `done`."""
@@ -162,8 +165,8 @@ class VendiEnv:
         after, paid, terminated = self._acted(raw, action)
         points = self._features(after)
         k = self._resolved(points)
-        observe = jax.vmap(lambda memory, f, point: Scene(f, memory).observe(k, point, self.transform))
-        scene, rewards, scores = observe(kept.memory, kept.following, points)
+        observe = jax.vmap(lambda scene, point: scene.observe(k, point, self.transform))
+        scene, rewards, scores = observe(Scene(kept.following, kept.memory, kept.border), points)
 
         steps = jnp.where(state.done > 0, 0, info["steps"]) + self.action_repeat
         truncation = jnp.where(steps >= self.episode_length, 1 - terminated, 0.0)
@@ -172,7 +175,7 @@ class VendiEnv:
         counts = {"steps": steps, "truncation": truncation, "episode_done": done, "episode_metrics": sums}
         told = {"vendi_score": scores, "environment_reward": paid, "features": points}
 
-        kept = Kept(kept.memory, scene.following, kept.key, kept.first)
+        kept = dataclasses.replace(kept, following=scene.following)
         # Beginning an episode takes decompositions, so nothing is done while all scenes are in the middle of one.
         restart = partial(self._restart, k, done > 0)
         kept, after = jax.lax.cond((done > 0).any(), restart, lambda kept, after: (kept, after), kept, after)
@@ -183,26 +186,27 @@ class VendiEnv:
         """The state at the beginning of an episode, to go on with chosen skills."""
         kept: Kept = state.info["vendirl"]
         raw, info = self._untold(state)
-        k = self._resolved(info["features"])
-        begin = jax.vmap(lambda memory, skill: Following.start(k, memory, skill, self.q))
-        following = begin(kept.memory, jnp.asarray(skill, jnp.int32))
-        return self._told(raw, Kept(kept.memory, following, kept.key, kept.first), info)
+        following = jax.vmap(Following.start)(kept.memory, jnp.asarray(skill, jnp.int32))
+        return self._told(raw, dataclasses.replace(kept, following=following), info)
 
-    def _begin(self, k: Similarity, memory: Memory, key: PRNGKeyArray) -> Following:
-        return Following.start(k, memory, jax.random.randint(key, (), 0, self.skills), self.q)
+    def _begin(self, k: Similarity, memory: Memory, key: PRNGKeyArray) -> tuple[Border, Following]:
+        following = Following.start(memory, jax.random.randint(key, (), 0, self.skills))
+        return Border.of(memory.kernel, self.q, k.psd), following
 
     def _restart(self, k: Similarity, over, kept: Kept, state: State) -> tuple[Kept, State]:
         """Store the episodes that are over and begin the next ones."""
-        stored = jax.vmap(lambda memory, f: Scene(f, memory).store(k, memory))(kept.memory, kept.following)
+        scenes = Scene(kept.following, kept.memory, kept.border)
+        stored = jax.vmap(lambda scene: scene.store(k, scene.memory))(scenes)
         memory = where(over, stored, kept.memory)
         keys = jax.vmap(partial(jax.random.split, num=3))(kept.key)
-        following = where(over, jax.vmap(partial(self._begin, k))(memory, keys[:, 0]), kept.following)
+        begun = jax.vmap(partial(self._begin, k))(memory, keys[:, 0])
+        border, following = where(over, begun, (kept.border, kept.following))
         if kept.first is None:
             fresh = self.scenes.reset(keys[:, 1])
             state = state.replace(**where(over, _place(fresh), _place(state)), info=where(over, fresh.info, state.info))
         else:
             state = state.replace(**where(over, kept.first, _place(state)))
-        return Kept(memory, following, keys[:, 2], kept.first), state
+        return Kept(memory, border, following, keys[:, 2], kept.first), state
 
     def _acted(self, state: State, action) -> tuple[State, Float[Array, " E"], Float[Array, " E"]]:
         """Repeat an action as long as the episode goes on: the state, the sum of rewards, and whether it ended."""

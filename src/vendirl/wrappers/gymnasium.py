@@ -22,8 +22,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from jaxtyping import Array, Bool, Float, Int
 
+from vendirl.border import Border
 from vendirl.data import Trajectories
-from vendirl.reward import Transform, borders
+from vendirl.reward import Transform
 from vendirl.similarity import Similarity
 from vendirl.wrappers.scene import Memory, Scene, checked, standing_still, where
 from vendirl.wrappers.worlds import JaxVectorEnv, as_gymnasium, each
@@ -297,13 +298,8 @@ def _begin(
     q: float,
 ) -> Scene:
     """The scenes, of which some begin an episode."""
-    if len(skills) > memory.kernel.shape[0]:  # fewer decompositions than one for each scene
-        shared = borders(similarity, memory, q)
-        begun = jax.vmap(
-            lambda skill: Scene.begin(similarity, memory, skill, q, jax.tree.map(lambda leaf: leaf[skill], shared))
-        )(jnp.asarray(skills))
-    else:
-        begun = jax.vmap(lambda skill: Scene.begin(similarity, memory, skill, q))(jnp.asarray(skills))
+    border = Border.of(memory.kernel, q, similarity.psd)
+    begun = jax.vmap(lambda skill: Scene.begin(memory, border, skill))(jnp.asarray(skills))
     return begun if scenes is None else where(starting, begun, scenes)
 
 

@@ -28,24 +28,25 @@ class Scene(eqx.Module):
     Attributes:
         following: the skill, moving.
         memory: M as it was when the episode began, without the queues, which only `following` needs.
+        border: that of M's kernel.
     """
 
     following: Following
     memory: Memory
+    border: Border
 
     @classmethod
-    def begin(
-        cls, similarity: Similarity, memory: Memory, skill: Int[Array, ""], q: float, border: Border | None = None
-    ) -> Scene:
-        """Begin an episode of a skill; `border` may be passed where scenes share it."""
-        return cls(Following.start(similarity, memory, skill, q, border), _without_queues(memory))
+    def begin(cls, memory: Memory, border: Border, skill: Int[Array, ""]) -> Scene:
+        """Begin an episode of a skill."""
+        return cls(Following.start(memory, skill), _without_queues(memory), border)
 
     def observe(
         self, similarity: Similarity, observation: Float[Array, " D"], transform: Transform
     ) -> tuple[Scene, Float[Array, ""], Float[Array, ""]]:
         """The scene after one observation, the reward for it, and the score it was made from."""
-        following, rewards, scores = self.following.observe(similarity, self.memory, observation[None], transform)
-        return Scene(following, self.memory), rewards[0], scores[0]
+        observe = self.following.observe
+        following, rewards, scores = observe(similarity, self.memory, self.border, observation[None], transform)
+        return Scene(following, self.memory, self.border), rewards[0], scores[0]
 
     def store(self, similarity: Similarity, memory: Memory) -> Memory:
         """The memory with what this scene observed as its skill's."""
