@@ -35,7 +35,7 @@ class Counter(Environment):
 
 
 def act_by_the_clock(observation, time, key):
-    return 100 * observation, time, -observation[0]
+    return 100 * observation, time
 
 
 def reference_rollout(environment, state, elapsed, steps, resets):
@@ -73,7 +73,6 @@ def test_rows_are_the_reference(goal, elapsed):
     np.testing.assert_array_equal(rows.reward, 10 * successor)
     np.testing.assert_array_equal(rows.action[:, 0], 100 * observation)
     np.testing.assert_allclose(rows.log_prob, time, rtol=1e-6)
-    np.testing.assert_array_equal(rows.value, -observation)
     assert done.any()
     assert rows.skill.shape == ()
     assert rows.skill == 2
@@ -88,7 +87,7 @@ def test_new_episodes_begin_at_random():
 
 def test_two_halves_make_a_whole_where_nothing_is_random():
     world = Plane(episode_length=7)
-    policy_fn = lambda observation, time, key: (jnp.sin(9 * observation + time), time, time)  # noqa: E731
+    policy_fn = lambda observation, time, key: (jnp.sin(9 * observation + time), time)  # noqa: E731
     begin, zero = world.reset(KEY), jnp.array(0)
     _, _, whole = rollout(world, policy_fn, begin, zero, zero, 20, KEY)
     state, elapsed, first = rollout(world, policy_fn, begin, zero, zero, 9, KEY)
@@ -106,10 +105,9 @@ def test_noise_drawn_beforehand_is_the_noise_of_each_step(actions):
     begin, zero = world.reset(KEY), jnp.array(0)
     drawn = noise(one.actions, KEY, (60,))
     _, _, rows = rollout(world, one.act, begin, zero, zero, 60, KEY, drawn)
-    action, log_prob, value = jax.vmap(one.act)(rows.observation, rows.time, drawn)
+    action, log_prob = jax.vmap(one.act)(rows.observation, rows.time, drawn)
     np.testing.assert_allclose(rows.action, action, atol=1e-5)
     np.testing.assert_allclose(rows.log_prob, log_prob, atol=1e-4)
-    np.testing.assert_allclose(rows.value, value, atol=1e-4)
 
 
 def test_scenes_are_independent_and_recorded_probabilities_are_the_policys():
@@ -130,7 +128,9 @@ def test_scenes_are_independent_and_recorded_probabilities_are_the_policys():
     assert batch.skill.shape == (256,)
     log_prob, _, value = policy.evaluate_scenes(batch.skill, batch.observation, batch.time, batch.action)
     np.testing.assert_allclose(log_prob, batch.log_prob, atol=1e-4)
-    np.testing.assert_allclose(value, batch.value, atol=1e-5)
+    alone = jax.vmap(lambda skill, *rows: jax.vmap(policy.skill(skill).value)(*rows))
+    np.testing.assert_allclose(value, alone(batch.skill, batch.observation, batch.time), atol=1e-5)
+    np.testing.assert_allclose(policy.values(batch.skill, batch.observation, batch.time), value, atol=1e-5)
     within = ~np.asarray(batch.truncated)[:, :-1]
     np.testing.assert_array_equal(batch.next_observation[:, :-1][within], batch.observation[:, 1:][within])
     assert batch.truncated.sum() == 256

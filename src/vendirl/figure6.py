@@ -65,7 +65,7 @@ def posterior(skills: Run, states: np.ndarray) -> np.ndarray:
         raise ValueError(f"{skills.settings.method} has no discriminator of states")
     s = jnp.asarray(states, jnp.float32)[None]
     nothing = jnp.zeros(s.shape[:2])
-    batch = Transition(s, nothing, nothing, nothing, nothing, s, nothing, nothing > 0, nothing > 0, nothing, nothing)
+    batch = Transition(s, nothing, nothing, nothing, s, nothing, nothing > 0, nothing > 0, nothing, nothing)
     fit = skills.training.method
     batch = method._standardised(fit.statistics, method._chosen(batch))
     return np.asarray(jax.nn.softmax(method.log_q(fit.model, batch)[0]))

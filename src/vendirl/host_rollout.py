@@ -15,7 +15,7 @@ from vendirl.policies import SkillPolicy
 from vendirl.policies import noise as draw_noise
 from vendirl.rollout import Transition
 
-Act = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+Act = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(observations, times, noise) of all scenes -> (actions, log_probs, values)."""
 
 
@@ -38,12 +38,12 @@ class Stage:
         D = self.environment.observation_size
         observation, successor = np.empty((E, steps, D), np.float32), np.empty((E, steps, D), np.float32)
         time, later = np.empty((E, steps), np.float32), np.empty((E, steps), np.float32)
-        log_prob, value, reward = (np.empty((E, steps), np.float32) for _ in range(3))
+        log_prob, reward = (np.empty((E, steps), np.float32) for _ in range(2))
         terminated, truncated = np.zeros((E, steps), bool), np.zeros((E, steps), bool)
         actions: list[np.ndarray] = []
         for t in range(steps):
             observation[:, t], time[:, t] = self.features, self.elapsed / T
-            action, log_prob[:, t], value[:, t] = act(self.features, time[:, t], noise[:, t])
+            action, log_prob[:, t] = act(self.features, time[:, t], noise[:, t])
             actions.append(action)
             step = self.scenes.step(action)
             self.features = step.features
@@ -56,7 +56,7 @@ class Stage:
                 self.features = np.where(ended[:, None], self.scenes.reset(ended), self.features)
                 self.elapsed[ended] = 0
         action = np.stack(actions, 1)
-        rows = (observation, time, action, log_prob, value, successor, later, terminated, truncated, reward, skill)
+        rows = (observation, time, action, log_prob, successor, later, terminated, truncated, reward, skill)
         return Transition(*rows)  # type: ignore[arg-type]
 
     def close(self) -> None:
@@ -91,8 +91,7 @@ def _compiled(static: SkillPolicy, seeds: bool, deterministic: bool) -> Callable
         def one(arrays, skill, observation, time, noise):
             skill_ = eqx.combine(arrays, static).skill(skill)
             if deterministic:
-                zero = jnp.zeros(())
-                return skill_.mode(observation, time), zero, zero
+                return skill_.mode(observation, time), jnp.zeros(())
             return skill_.act(observation, time, noise)
 
         scenes = jax.vmap(one, (None, 0, 0, 0, 0))

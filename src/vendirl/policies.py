@@ -1,7 +1,7 @@
 """Skill-conditioned policies π(a | s, g) with a critic beside them.
 
 A `SkillPolicy` holds all skills; `policy.skill(g)` is one of them, an ordinary actor and critic. All methods are
-unbatched, but for `evaluate_scenes`, which learners call.
+unbatched, but for `evaluate_scenes` and `values`, which learners call.
 """
 
 from collections.abc import Sequence
@@ -48,26 +48,25 @@ class Skill(eqx.Module):
         self, observation: Float[Array, " D"], time: Float[Array, ""], key: PRNGKeyArray
     ) -> tuple[Action, Float[Array, ""], Float[Array, ""]]:
         """a ~ π(. | s), log π(a | s), V(s)."""
-        return self.act(observation, time, noise(self.actions, key))
+        return *self.act(observation, time, noise(self.actions, key)), self.value(observation, time)
 
     def act(
         self, observation: Float[Array, " D"], time: Float[Array, ""], noise: Float[Array, " A"]
-    ) -> tuple[Action, Float[Array, ""], Float[Array, ""]]:
-        """a, log π(a | s), V(s), where a is a function of the state and of `noise`."""
-        x = self._inputs(observation, time)
-        output, value = self.actor(x), self.critic(x)[0]
+    ) -> tuple[Action, Float[Array, ""]]:
+        """a and log π(a | s), where a is a function of the state and of `noise`."""
+        output = self.actor(self._inputs(observation, time))
         if isinstance(self.actions, Discrete):
             action = jnp.argmax(output + noise)
-            return action, jax.nn.log_softmax(output)[action], value
+            return action, jax.nn.log_softmax(output)[action]
         if self.squashed:
             μ, log_σ = self._squashed(output)
             u = μ + jnp.exp(log_σ) * noise
             # log(1 - tanh² u) = 2 (log 2 - u - softplus(-2u)), which does not round to log 0
             slope = 2 * (jnp.log(2.0) - u - jax.nn.softplus(-2 * u))
             log_prob = -jnp.sum(0.5 * noise**2 + log_σ + 0.5 * jnp.log(2 * jnp.pi) + slope)
-            return self._to_box(jnp.tanh(u)), log_prob, value
+            return self._to_box(jnp.tanh(u)), log_prob
         action = self._to_box(output + jnp.exp(self.log_std) * noise)
-        return action, self._normal_log_density(noise), value
+        return action, self._normal_log_density(noise)
 
     def evaluate(
         self, observation: Float[Array, " D"], time: Float[Array, ""], action: Action
@@ -218,14 +217,31 @@ class SkillPolicy(eqx.Module):
         if self.separate:
             return jax.vmap(one_scene)(skills, observations, times, actions)
 
-        z = skills if skills.ndim == 2 else jax.nn.one_hot(skills, self.skills)
-        x = self.statistics.normalise(observations[..., : self.statistics.size])
-        x = jnp.concatenate([x, times[..., None]], -1) if self.time else x
-        x = jnp.moveaxis(x, -1, 0)
-        output, value = self.actor.of_scenes(x, z.T), self.critic.of_scenes(x, z.T)[0]
+        inputs = self._scene_inputs(skills, observations, times)
+        output, value = self.actor.of_scenes(*inputs), self.critic.of_scenes(*inputs)[0]
         anyone = self._shared_skill(self._skill_biases(0))  # all judge actions alike, given what the actor says
         log_prob, entropy = jax.vmap(jax.vmap(anyone.judge, in_axes=(1, 0)), in_axes=(1, 0))(output, actions)
         return log_prob, entropy, value
+
+    def values(
+        self,
+        skills: Int[Array, " scenes"] | Float[Array, "scenes n"],
+        observations: Float[Array, "scenes steps D"],
+        times: Float[Array, "scenes steps"],
+    ) -> Float[Array, "scenes steps"]:
+        """V(s, g) for scenes of one skill each."""
+        if self.separate:
+            return jax.vmap(lambda skill, *rows: jax.vmap(self.skill(skill).value)(*rows))(skills, observations, times)
+        return self.critic.of_scenes(*self._scene_inputs(skills, observations, times))[0]
+
+    def _scene_inputs(
+        self, skills, observations, times
+    ) -> tuple[Float[Array, "D scenes steps"], Float[Array, "n scenes"]]:
+        """What the shared networks are given: states, features first, and skills."""
+        z = skills if skills.ndim == 2 else jax.nn.one_hot(skills, self.skills)
+        x = self.statistics.normalise(observations[..., : self.statistics.size])
+        x = jnp.concatenate([x, times[..., None]], -1) if self.time else x
+        return jnp.moveaxis(x, -1, 0), z.T
 
     def _skill_biases(self, skill: Int[Array, ""] | int) -> tuple[Float[Array, " hidden"], Float[Array, " hidden"]]:
         return self.actor.skill_bias(skill, self.skills), self.critic.skill_bias(skill, self.skills)

@@ -1,6 +1,7 @@
 """Acting in an environment and writing down what happened."""
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,9 +12,7 @@ from vendirl.environments.environment import Environment, State
 from vendirl.policies import Action, SkillPolicy
 from vendirl.policies import noise as draw_noise
 
-PolicyFn = Callable[
-    [Float[Array, " D"], Float[Array, ""], PRNGKeyArray], tuple[Action, Float[Array, ""], Float[Array, ""]]
-]
+PolicyFn = Callable[[Float[Array, " D"], Float[Array, ""], Any], tuple[Action, Float[Array, ""]]]
 
 
 class Transition(eqx.Module):
@@ -27,7 +26,6 @@ class Transition(eqx.Module):
     time: Float[Array, "*steps"]
     action: Float[Array, "*steps A"] | Int[Array, "*steps"]
     log_prob: Float[Array, "*steps"]
-    value: Float[Array, "*steps"]
     next_observation: Float[Array, "*steps D"]
     next_time: Float[Array, "*steps"]
     terminated: Bool[Array, "*steps"]
@@ -51,26 +49,26 @@ def rollout(
     """Continue one scene for `steps` steps, beginning a new episode whenever one ends.
 
     Args:
-        policy_fn: (observation, time, key) -> (action, log_prob, value), e.g. `policy.skill(g).action_and_value`.
+        policy_fn: (observation, time, noise) -> (action, log_prob), e.g. `policy.skill(g).act`.
         state: where the scene is.
         elapsed: steps of the current episode that have passed.
         skill: the skill that is followed, written down and otherwise unused.
-        noise: what `policy_fn` is given in place of a key at each step, for use with `Skill.act`. Drawing it for all
-            steps and scenes at once (`policies.noise`) is faster, to run and above all to compile.
+        noise: what `policy_fn` is given at each step. Drawing it for all steps and scenes at once (`policies.noise`) is
+            faster than a key for each, to run and above all to compile.
 
     Returns:
         The state and elapsed steps to continue from, and the transitions.
     """
     T = environment.episode_length
 
-    action_keys, step_keys, reset_keys = (jax.random.split(key, steps) for key in jax.random.split(key, 3))
+    step_keys, reset_keys = (jax.random.split(key, steps) for key in jax.random.split(key))
     ahead = environment.reset(reset_keys[0]) if environment.costly_reset else None
 
     def step(carry, randomness):
         state, elapsed = carry
         action_noise, step_key, reset_key = randomness
         time = elapsed / T
-        action, log_prob, value = policy_fn(state.observation, time, action_noise)
+        action, log_prob = policy_fn(state.observation, time, action_noise)
         successor = environment.step(state, action, step_key)
         elapsed = elapsed + 1
         truncated = (elapsed >= T) & ~successor.terminated
@@ -79,7 +77,6 @@ def rollout(
             time=time,
             action=action,
             log_prob=log_prob,
-            value=value,
             next_observation=successor.observation,
             next_time=elapsed / T,
             terminated=successor.terminated,
@@ -92,8 +89,7 @@ def rollout(
         state = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, successor)
         return (state, jnp.where(done, 0, elapsed)), row
 
-    randomness = (action_keys if noise is None else noise, step_keys, reset_keys)
-    (state, elapsed), rows = jax.lax.scan(step, (state, elapsed), randomness)
+    (state, elapsed), rows = jax.lax.scan(step, (state, elapsed), (noise, step_keys, reset_keys))
     return state, elapsed, eqx.tree_at(lambda rows: rows.skill, rows, jnp.asarray(skill))
 
 
@@ -121,7 +117,7 @@ def trajectories(
         one = policy.skill(skill)
 
         def likeliest(observation, time, noise):
-            return one.mode(observation, time), jnp.array(0.0), jnp.array(0.0)
+            return one.mode(observation, time), jnp.array(0.0)
 
         start_key, key = jax.random.split(key)
         policy_fn = likeliest if deterministic else one.act

@@ -107,10 +107,11 @@ def test_an_end_has_no_future(steps, whole, anew):
 
 
 def test_the_actor_finds_the_best_action_for_each_state():
-    policy, _, _ = train(NearReward(), dataclasses.replace(PLAIN, discount=0.0), 60)
+    """With some entropy: without any the actor may run into the wall of the box, where tanh has no slope."""
+    policy, _, _ = train(NearReward(), dataclasses.replace(PLAIN, discount=0.0, temperature=0.1), 60)
     for s in (-1.0, 1.0):
         action = policy.mode(jnp.array([s]), 0, jnp.array(0.0))
-        assert float(action[0]) == pytest.approx(s, abs=0.15)
+        assert float(action[0]) == pytest.approx(s, abs=0.1)
 
 
 def test_the_temperature_brings_the_entropy_to_its_target():
@@ -162,7 +163,7 @@ def test_squashed_actions_have_the_density_they_claim():
     policy = SkillPolicy(1, Box(1, -2.0, 2.0), 1, key=KEY, hidden=(8,), squashed=True)
     skill, s, t = policy.skill(0), jnp.zeros(1), jnp.array(0.0)
     ε = jnp.linspace(-6, 6, 20001)[:, None]
-    actions, log_prob, _ = jax.vmap(lambda e: skill.act(s, t, e))(ε)
+    actions, log_prob = jax.vmap(lambda e: skill.act(s, t, e))(ε)
     a = np.asarray(actions[:, 0]) / 2
     assert a.min() >= -1
     assert a.max() <= 1

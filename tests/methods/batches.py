@@ -18,7 +18,6 @@ def batch(observations, skill, ended=None, reward=None) -> Transition:
         time=time,
         action=jnp.zeros((E, T, 2)),
         log_prob=nothing,
-        value=nothing,
         next_observation=x[:, 1:],
         next_time=time + 1 / T,
         terminated=jnp.zeros((E, T), bool),

@@ -99,10 +99,11 @@ class PPO:
 
         # Only an episode that is cut off has a successor that no later row has valued.
         cut_off = jnp.any(batch.truncated & ~batch.terminated)
-        next_values = jax.lax.cond(cut_off, _next_values, _values_of_next_rows, policy, batch)
+        values = policy.values(batch.skill, batch.observation, batch.time)
+        next_values = jax.lax.cond(cut_off, _next_values, _values_of_next_rows, policy, batch, values)
         estimate = jax.vmap(lambda *rows: advantages(*rows, self.discount, self.gae_lambda))
-        A = estimate(rewards, batch.value, next_values, batch.terminated, batch.truncated)
-        returns = A + batch.value
+        A = estimate(rewards, values, next_values, batch.terminated, batch.truncated)
+        returns = A + values
         if self.normalise_advantage:
             A = (A - A.mean()) / (A.std() + 1e-8)
         data = (batch, A, returns)
@@ -122,7 +123,7 @@ class PPO:
         order = order.reshape(self.epochs * self.minibatches, -1)
         (flat, opt_state), metrics = jax.lax.scan(gradient_step, (flat, opt_state), order)
         metrics = jax.tree.map(jnp.mean, metrics)
-        metrics["explained_variance"] = 1 - jnp.var(returns - batch.value) / (jnp.var(returns) + 1e-8)
+        metrics["explained_variance"] = 1 - jnp.var(returns - values) / (jnp.var(returns) + 1e-8)
         return unflatten(flat), opt_state, metrics
 
     def _loss(self, flat, unflatten, remaining, batch: Transition, A, returns):
@@ -153,23 +154,15 @@ class PPO:
         return optax.chain(optax.clip_by_global_norm(self.max_grad_norm), optax.adam(rate, eps=1e-5))
 
 
-def _next_values(policy: SkillPolicy, batch: Transition) -> Float[Array, "scenes steps"]:
+def _next_values(policy: SkillPolicy, batch: Transition, _) -> Float[Array, "scenes steps"]:
     """V(s'_t)."""
-
-    def scene(batch):
-        return jax.vmap(policy.skill(batch.skill).value)(batch.next_observation, batch.next_time)
-
-    return jax.vmap(scene)(batch)
+    return policy.values(batch.skill, batch.next_observation, batch.next_time)
 
 
-def _values_of_next_rows(policy: SkillPolicy, batch: Transition) -> Float[Array, "scenes steps"]:
+def _values_of_next_rows(policy: SkillPolicy, batch: Transition, values) -> Float[Array, "scenes steps"]:
     """V(s'_t) = V(s_{t+1}), which is known, but for the last step; not so after an end, which has no future anyway."""
-
-    def last(skill, observation, time):
-        return policy.skill(skill).value(observation, time)
-
-    end = jax.vmap(last)(batch.skill, batch.next_observation[:, -1], batch.next_time[:, -1])
-    return jnp.concatenate([batch.value[:, 1:], end[:, None]], 1)
+    end = policy.values(batch.skill, batch.next_observation[:, -1:], batch.next_time[:, -1:])
+    return jnp.concatenate([values[:, 1:], end], 1)
 
 
 def _flatten(policy: SkillPolicy):

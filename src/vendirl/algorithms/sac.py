@@ -232,7 +232,7 @@ class SAC:
         z = skill if skill.ndim == 2 else jax.nn.one_hot(skill, policy.skills)
 
         def acted(policy, observation, time, noise):
-            return jax.vmap(lambda o, t, g, e: policy.skill(g).act(o, t, e)[:2])(observation, time, skill, noise)
+            return jax.vmap(lambda o, t, g, e: policy.skill(g).act(o, t, e))(observation, time, skill, noise)
 
         next_action, next_log_prob = acted(policy, successor, its_time, noise[0])
         next_q = self._q(policy, learner.targets, successor, its_time, next_action, z)  # (2, B, outputs)

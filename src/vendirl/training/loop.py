@@ -161,9 +161,9 @@ class Loop:
         def scene(goal, observations, times, drawn):
             return jax.vmap(policy.skill(goal).act)(observations, times, drawn)
 
-        action, log_prob, value = jax.vmap(scene)(goals, observations, times, drawn)
+        action, log_prob = jax.vmap(scene)(goals, observations, times, drawn)
         ends = jnp.zeros((E, c), bool)
-        return Transition(observations, times, action, log_prob, value, observations, times, ends, ends, times, goals)
+        return Transition(observations, times, action, log_prob, observations, times, ends, ends, times, goals)
 
     def _paid(self, method, batch: Transition, rewards: Array) -> Array:
         """What the learner learns from: rewards, or the features of which it learns successor features."""
