@@ -7,7 +7,7 @@ anew from what is replayed, a replay of a million transitions. The two are measu
 
 from __future__ import annotations
 
-from rival import Rival, best_of
+from rival import HEADER, Rival, in_turns, speeds
 from throughput import ours
 from timing import table
 from vendirl.algorithms.sac import SAC
@@ -89,15 +89,15 @@ def run(rounds: int = 5) -> str:
     if reason := rival.start():
         print(f"skipped: {reason}")
         return f"DIAYN's training speed against QDax: skipped ({reason})\n"
-    best = best_of({"qdax": rival.measure, "ours": ours(settings())}, rounds)
+    found = in_turns({"qdax": rival.measure, "ours": ours(settings())}, rounds)
     rival.stop()
     rows = [
-        ["QDax 0.5.0", f"{best['qdax']:,.0f}", "1x", ""],
-        ["VendiRL", f"{best['ours']:,.0f}", f"{best['ours'] / best['qdax']:.2f}x", f"{GOAL}x"],
+        [*speeds("QDax 0.5.0", found["qdax"], found["qdax"]), ""],
+        [*speeds("VendiRL", found["ours"], found["qdax"]), f"{GOAL}x"],
     ]
     for row in rows:
         print(*row, sep="\t", flush=True)
-    return table("DIAYN with SAC, environment steps per second", ["", "steps per second", "ratio", "goal"], rows)
+    return table("DIAYN with SAC, environment steps per second", HEADER, rows)
 
 
 if __name__ == "__main__":

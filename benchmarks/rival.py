@@ -9,6 +9,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 
 class Rival:
@@ -60,10 +63,16 @@ class Rival:
         return None
 
 
-def best_of(measures: dict, rounds: int) -> dict:
-    """The highest of each in so many rounds, in each of which all take their turn."""
-    best = dict.fromkeys(measures, 0.0)
-    for _ in range(rounds):
-        for name, measure in measures.items():
-            best[name] = max(best[name], measure())
-    return best
+def in_turns(measures: dict, rounds: int) -> dict[Any, np.ndarray]:
+    """What each measures in so many rounds, in each of which all take their turn."""
+    found = [[measure() for measure in measures.values()] for _ in range(rounds)]
+    return dict(zip(measures, np.array(found).T, strict=True))
+
+
+def speeds(label: str, ours: np.ndarray, theirs: np.ndarray) -> list[str]:
+    """A row of a table: the median speed, the median of the rounds' ratios, and the half of them around it."""
+    low, middle, high = np.quantile(ours / theirs, [0.25, 0.5, 0.75])
+    return [label, f"{np.median(ours):,.0f}", f"{middle:.2f}x", f"{low:.2f}x to {high:.2f}x"]
+
+
+HEADER = ["", "steps per second", "ratio", "half of the rounds", "goal"]

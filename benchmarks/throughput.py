@@ -12,7 +12,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 
-from rival import Rival, best_of
+from rival import HEADER, Rival, in_turns, speeds
 from timing import table
 from vendirl.training.blocks import compiled_block
 from vendirl.training.run import begin
@@ -64,15 +64,15 @@ def run(rounds: int = 40) -> str:
         print(f"skipped: {reason}")
         return f"Training speed against rejax: skipped ({reason})\n"
     measures = {n: ours(Settings(similarity="mmd(scale=4)", skills=n, scenes=SCENES)) for n in (8, 64)}
-    best = best_of({"rejax": rival.measure, **measures}, rounds)
+    found = in_turns({"rejax": rival.measure, **measures}, rounds)
     rival.stop()
-    rows = [["rejax 0.1.3 PPO, Pendulum, no diversity reward", f"{best['rejax']:,.0f}", "1x", ""]]
+    rows = [[*speeds("rejax 0.1.3 PPO, Pendulum, no diversity reward", found["rejax"], found["rejax"]), ""]]
     for n, goal in ((8, "1.2x"), (64, "")):
         label = f"VendiRL, plane, {n} skills, diversity reward and refills in the loop"
-        rows.append([label, f"{best[n]:,.0f}", f"{best[n] / best['rejax']:.2f}x", goal])
+        rows.append([*speeds(label, found[n], found["rejax"]), goal])
     for row in rows:
         print(*row, sep="\t", flush=True)
-    return table("Training, environment steps per second", ["", "steps per second", "ratio", "goal"], rows)
+    return table("Training, environment steps per second", HEADER, rows)
 
 
 if __name__ == "__main__":
