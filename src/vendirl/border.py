@@ -13,10 +13,11 @@ z = U'(b with any entry t at g), in the scalar product <x, y>_s = Σ x_i y_i / (
 
     b'(B + s)⁻¹b = <z, z>_s - <z, y>_s² / <y, y>_s,
 
-whatever t is. It is chosen such that <z, y>_s = 0 at the smallest s: then <z, z>_s <= C + s at every s, so that nothing
-large is subtracted from something large, however alike the skills are. One decomposition of K serves all skills, a
-row costs O(n²) multiplications for z and O(n) for each s. In u = log s the trapezoid rule converges geometrically.
-C(s) >= s exactly for a positive semidefinite A; clamping it there is what keeps rank-deficient kernels right.
+whatever t is. It is chosen such that <z, y>_s = 0 at the smallest s: there <z, z>_s = b'(B + s)⁻¹b <= a + s, and at all
+others it is less, so that nothing large is subtracted from something large, however alike the skills are. One
+decomposition of K serves all skills; a row costs O(n²) multiplications for z and O(n) for each s. In u = log s the
+trapezoid rule converges geometrically. C(s) >= s exactly for a positive semidefinite A; clamping it there is what
+keeps rank-deficient kernels right.
 
 Order 2 needs no spectrum: VS_2 = n²/‖K‖_F². Other orders, and kernels that may be indefinite, take the whole spectrum.
 """

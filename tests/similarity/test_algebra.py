@@ -28,6 +28,7 @@ A, B, C = s.mmd(scale=0.5), s.covariance(scale=0.3), s.angle(scale=2.0)
     [
         (A + B, lambda a, b, c: (a + b) / 2),
         (0.25 * A + 0.75 * B, lambda a, b, c: 0.25 * a + 0.75 * b),
+        (sum([0.25 * A, 0.25 * B, 0.5 * C]), lambda a, b, c: 0.25 * a + 0.25 * b + 0.5 * c),
         (A * 3 + B, lambda a, b, c: (3 * a + b) / 4),
         (A + B + C, lambda a, b, c: (a + b + c) / 3),
         (2 * (A + B) + C, lambda a, b, c: (2 * a + 2 * b + c) / 5),

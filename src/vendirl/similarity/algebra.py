@@ -130,6 +130,9 @@ class Similarity(eqx.Module):
     def __add__(self, other: Similarity) -> Similarity:
         return Sum.of(self, other) if isinstance(other, Similarity) else NotImplemented
 
+    def __radd__(self, other: int) -> Similarity:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # what `sum` begins with
+
     def __mul__(self, other: Similarity | float) -> Similarity:
         if isinstance(other, Similarity):
             return _product(self, other)
