@@ -89,6 +89,20 @@ def test_extreme_rows(dtype):
         np.testing.assert_allclose(scores(jnp.eye(n, dtype=dtype), 2, zeros, 1.0, True), n, rtol=tolerance(dtype))
 
 
+@pytest.mark.parametrize("n", [4, 32])
+@pytest.mark.parametrize("apart", [0.0, 1e-4])
+def test_a_twin_that_becomes_the_twin_of_another(n, apart):
+    """The worst case for rounding: before and after, K is (all but) singular; the bound is far below the usual one."""
+    rng = np.random.default_rng(n)
+    border = jax.jit(jax.vmap(lambda K, g, rows: vr.Border.of(K, psd=True).scores(g, rows)))
+    whole = np.stack([np.eye(n)[rng.integers(n // 2, size=n + 4)] for _ in range(32)])
+    whole = (1 - apart) * whole @ whole.swapaxes(1, 2) + apart * np.eye(n + 4)
+    K, rows = whole[:, :n, :n].astype(np.float32), whole[:, n:, :n].astype(np.float32)
+    g = rng.integers(n, size=32)
+    expected = [expected_scores(*case, 1.0) for case in zip(K, g, rows, strict=True)]
+    np.testing.assert_allclose(border(K, g, rows), expected, rtol=1e-5)
+
+
 def test_the_own_entry_of_a_row_is_not_read():
     K = jnp.asarray(kernel(np.random.default_rng(0), 5, "full"))
     row = K[1:2]
