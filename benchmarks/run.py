@@ -1,34 +1,45 @@
-"""Every speed benchmark in one run, and their tables in the README."""
+"""Benchmarks, and their tables in the documents.
+
+python benchmarks/run.py            the speed tables of the README
+python benchmarks/run.py scale      the tables of docs/scale.md
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # LAPACK on small matrices is faster so: the rivals at their best
 
 import cost
 import diayn
+import large
 import memory
+import overlap
 import relabel
 import reward
 import score
 import startup
 import throughput
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+SECTIONS = {
+    "speed": (ROOT / "README.md", (reward, score, relabel, memory, throughput, diayn, cost, startup)),
+    "scale": (ROOT / "docs" / "scale.md", (large, overlap)),
+}
 
 
-def write(section: str, text: str) -> None:
-    """Put text between the README's marks of a section."""
-    content = README.read_text()
+def write(path: Path, section: str, text: str) -> None:
+    """Put text between a document's marks of a section."""
+    content = path.read_text()
     pattern = re.compile(rf"(<!-- {section}: [^\n]* -->\n).*?(<!-- /{section} -->)", re.DOTALL)
-    assert pattern.search(content), f"README.md has no section {section}"
-    README.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", content))
+    assert pattern.search(content), f"{path.name} has no section {section}"
+    path.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", content))
 
-
-PARTS = (reward, score, relabel, memory, throughput, diayn, cost, startup)
 
 if __name__ == "__main__":
-    write("speed", "\n".join(part.run() for part in PARTS))
+    for section in sys.argv[1:] or ["speed"]:
+        path, parts = SECTIONS[section]
+        write(path, section, "\n".join(part.run() for part in parts))

@@ -47,7 +47,7 @@ class Counter(gymnasium.Env):
 
 def half(observations, times, noise):
     E = len(observations)
-    return np.full((E, 2), 0.5, np.float32), np.zeros(E, np.float32), np.zeros(E, np.float32)
+    return np.full((E, 2), 0.5, np.float32), np.zeros(E, np.float32)
 
 
 def check_rows(rows):

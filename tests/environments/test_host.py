@@ -63,7 +63,7 @@ class _Counting(Scenes):
 
 def nothing(observations, times, noise):
     E = len(observations)
-    return np.zeros((E, 1), np.float32), np.zeros(E, np.float32), np.zeros(E, np.float32)
+    return np.zeros((E, 1), np.float32), np.zeros(E, np.float32)
 
 
 def test_a_stage_resets_at_the_time_limit_and_keeps_the_true_successors():
