@@ -36,14 +36,14 @@ class Border(eqx.Module):
     """A kernel matrix, made ready for the scores that it has with one of its rows replaced. Scenes may share it.
 
     Attributes:
-        values: (n,) l for order 1; for order 2 ‖K‖_F² without row and column g, for each g; else None.
-        vectors: (n, n) U, or None.
+        decomposition: for order 1, else None.
+        squares: (n,) for order 2, ‖K‖_F² without row and column g for each g, else None.
         kernel: (n, n) K where the whole spectrum is needed, else None.
         q: order of the score.
     """
 
-    values: Float[Array, " n"] | None
-    vectors: Float[Array, "n n"] | None
+    decomposition: Decomposition | None
+    squares: Float[Array, " n"] | None
     kernel: Float[Array, "n n"] | None
     q: float = eqx.field(static=True)
 
@@ -59,37 +59,67 @@ class Border(eqx.Module):
         if _is_list(q):
             raise ValueError(f"q must be one order, but is {q!r}")
         (q,) = _orders(q)
-        n = K.shape[0]
-        if n == 1 or not psd or q not in (1.0, 2.0):
+        if len(K) == 1 or not psd or q not in (1.0, 2.0):
             return cls(None, None, K, q)
-        if q == 2.0:
-            rows = jnp.sum(K * K, -1)
-            return cls(jnp.sum(rows) - 2 * rows + 1, None, None, q)
-        l, U = jnp.linalg.eigh(K / n)
-        return cls(jnp.maximum(l, 0), U, None, q)
+        if q == 1.0:
+            return cls(Decomposition.of(K / len(K)), None, None, q)
+        rows = jnp.sum(K * K, -1)
+        return cls(None, jnp.sum(rows) - 2 * rows + 1, None, q)
 
     def scores(self, skill: Int[Array, ""], rows: Float[Array, "c n"]) -> Float[Array, " c"]:
         """VS of K with row and column g replaced by each of c rows (whose own entry, k(g, g) = 1, is not read)."""
         n = rows.shape[-1]
         rows = rows.at[:, skill].set(1)
-        if self.kernel is not None:
-            if n == 1:
-                return rows[:, 0]
-            tolerance = 4 * n * float(jnp.finfo(rows.dtype).eps)
-            return _hill_of_matrix(_replaced(self.kernel, skill, rows) / n, (self.q,), tolerance)[..., 0]
-        assert self.values is not None
-        if self.vectors is None:
-            return n**2 / (self.values[skill] - 1 + 2 * jnp.sum(rows * rows, -1))
-        l, y = self.values, self.vectors[skill]
-        s, weights = _nodes(rows.dtype)
-        z = jnp.concatenate([(l * y)[None], (rows / n) @ self.vectors])  # the row that is in K, then the new ones
-        metric = 1 / (l[:, None] + s)
-        z = z - jnp.outer(jnp.sum(z * y * metric[:, 0], -1) / jnp.sum(y * y * metric[:, 0]), y)
-        zz, zy, yy = _products([z * z, z * y, (y * y)[None]], metric)
-        drop = jnp.minimum(zz - zy**2 / yy, 1 / n)  # b'(B + s)⁻¹b
-        change = jnp.log1p((drop[0] - drop[1:]) / (1 / n + s - drop[0])) @ weights
+        if self.decomposition is not None:
+            return jnp.exp(self.decomposition.entropies(skill, rows / n))
+        if self.squares is not None:
+            return n**2 / (self.squares[skill] - 1 + 2 * jnp.sum(rows * rows, -1))
+        assert self.kernel is not None
+        if n == 1:
+            return rows[:, 0]
+        tolerance = 4 * n * float(jnp.finfo(rows.dtype).eps)
+        return _hill_of_matrix(_replaced(self.kernel, skill, rows) / n, (self.q,), tolerance)[..., 0]
+
+
+class Decomposition(eqx.Module):
+    """A = U diag(l) U' of trace one, and what of the formula above depends on it alone.
+
+    Attributes:
+        vectors: (n, n) U; row g is y.
+        metric: (n, S) 1 / (l + s).
+        norms: (n, S) <y, y>_s for each g.
+        drops: (n, S) b'(B + s)⁻¹b of the row that is in A, for each g.
+        entropy: H(A).
+    """
+
+    vectors: Float[Array, "n n"]
+    metric: Float[Array, "n S"]
+    norms: Float[Array, "n S"]
+    drops: Float[Array, "n S"]
+    entropy: Float[Array, ""]
+
+    @classmethod
+    def of(cls, A: Float[Array, "n n"]) -> Decomposition:
+        """The decomposition of a positive semidefinite matrix."""
+        l, U = jnp.linalg.eigh(A)
+        l = jnp.maximum(l, 0)
+        metric = 1 / (l[:, None] + _nodes(A.dtype)[0])
+        norms = (U * U) @ metric
         entropy = -jnp.sum(l * jnp.log(jnp.where(l > 0, l, 1)))
-        return jnp.exp(entropy + change)
+        return cls(U, metric, norms, _drops(l * U, U, metric, norms), entropy)
+
+    def entropies(self, g: Int[Array, ""], rows: Float[Array, "c n"]) -> Float[Array, " c"]:
+        """H of A with row and column g replaced by each of c rows."""
+        s, weights = _nodes(rows.dtype)
+        new, old = _drops(rows @ self.vectors, self.vectors[g], self.metric, self.norms[g]), self.drops[g]
+        return self.entropy + jnp.log1p((old - new) / (1 / rows.shape[-1] + s - old)) @ weights
+
+
+def _drops(z: Float[Array, "c n"], y, metric: Float[Array, "n S"], norm) -> Float[Array, "c S"]:
+    """b'(B + s)⁻¹b for each row z, all of one y, (n,), or each of its own, (c, n)."""
+    z = z - (jnp.sum(z * y * metric[:, 0], -1) / norm[..., 0])[:, None] * y
+    zz, zy = _products([z * z, z * y], metric)
+    return jnp.minimum(zz - zy**2 / norm, 1 / z.shape[-1])
 
 
 def _products(rows: list[Float[Array, "_ n"]], metric: Float[Array, "n s"]) -> list[Float[Array, "_ s"]]:
