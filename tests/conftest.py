@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")  # training spreads its scenes over them, as it does for a user
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small; threads would only wait for each other
 
 # Compiling is most of what the tests do. Programs are kept for this run of the tests, shared by its processes, and

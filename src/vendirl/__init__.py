@@ -12,7 +12,7 @@ from vendirl.score import Vendi, vendi, vendi_score, vendi_score_features
 from vendirl.similarity import Similarity, kernel_matrix
 
 if TYPE_CHECKING:
-    from vendirl import environments, methods, wrappers
+    from vendirl import devices, environments, methods, wrappers
     from vendirl.evaluation.large import LargeScore, vendi_score_of_items
     from vendirl.report import write_report
     from vendirl.training.attainable import Attainable, attainable
@@ -53,6 +53,7 @@ __all__ = [
     "Vendi",
     "attainable",
     "compare",
+    "devices",
     "effective_number",
     "environments",
     "evaluate",
@@ -75,7 +76,7 @@ __all__ = [
 def __getattr__(name: str):
     import importlib
 
-    if name in ("environments", "methods", "wrappers"):
+    if name in ("devices", "environments", "methods", "wrappers"):
         return importlib.import_module(f"vendirl.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'vendirl' has no attribute {name!r}")

@@ -187,7 +187,7 @@ class SkillPolicy(eqx.Module):
         normals = jax.random.normal(key, (*copies, count + Network.size(critic_sizes)))
         # One after the other: see `training.run.begin` on batches of decompositions.
         self.actor, self.critic = jax.lax.map(networks, normals) if separate else networks(normals)
-        self.log_std = None if isinstance(actions, Discrete) or squashed else jnp.full(std_shape, log_std)
+        self.log_std = None if isinstance(actions, Discrete) or squashed else jnp.full(std_shape, log_std, float)
         self.statistics = RunningStatistics.empty(observation_size)
         self.actions = actions
         self.skills = skills

@@ -11,6 +11,7 @@ import pytest
 
 import vendirl as vr
 from vendirl.memory import SkillMemory
+from vendirl.methods import known
 from vendirl.reward import relabel
 from vendirl.rollout import trajectories
 from vendirl.training.settings import Settings
@@ -51,6 +52,23 @@ def test_an_epoch_of_every_kind_gives_finite_metrics_and_moves_the_skills(change
     assert 1 <= float(metrics["score"]) <= 3 + 1e-4
     old_weights, weights = (jax.tree.leaves(eqx.filter(t.policy.actor, eqx.is_array)) for t in (training, new))
     assert any(not np.array_equal(a, b) for a, b in zip(old_weights, weights, strict=True))
+
+
+@pytest.mark.parametrize("learner", ["ppo", "sac"])
+@pytest.mark.parametrize("method", sorted(known()))
+def test_an_epoch_keeps_the_types_of_everything_so_that_the_next_is_not_compiled_anew(method, learner):
+    settings = dataclasses.replace(SMALL, method=method, learner=learner)
+    _, _, loop = settings.build()
+
+    def start(key):
+        return eqx.filter(loop.start(settings.policy(loop, key), key), eqx.is_array)
+
+    def after(key):
+        return eqx.filter(loop.epoch(loop.start(settings.policy(loop, key), key))[0], eqx.is_array)
+
+    before, after = (jax.eval_shape(function, jax.random.key(0)) for function in (start, after))
+    for (path, x), y in zip(jax.tree.leaves_with_path(before), jax.tree.leaves(after), strict=True):
+        assert (x.shape, x.dtype, x.weak_type) == (y.shape, y.dtype, y.weak_type), jax.tree_util.keystr(path)
 
 
 def test_the_score_of_an_epoch_is_that_of_the_relabelled_memory():

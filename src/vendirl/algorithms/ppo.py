@@ -9,6 +9,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from vendirl.devices import averaged
 from vendirl.policies import SkillPolicy
 from vendirl.rollout import Transition
 
@@ -75,6 +76,7 @@ class PPO:
         rewards: Float[Array, "scenes steps"],
         key: PRNGKeyArray,
         remaining: Float[Array, ""] | float = 1.0,
+        devices: int = 1,
     ) -> tuple[SkillPolicy, optax.OptState, dict[str, Float[Array, ""]]]:
         """Improve the policy by what the scenes did.
 
@@ -86,15 +88,16 @@ class PPO:
             rewards: to learn from, in place of `batch.reward`.
             remaining: the fraction of training that is still to come, by which the entropy bonus is multiplied: skills
                 explore at first and settle at last.
+            devices: over which the scenes are spread; each brings its share of every minibatch.
 
         Returns:
             The new policy, the new state of the optimiser, and metrics averaged over the gradient steps.
         """
         scenes = rewards.shape[0]
-        if scenes % self.minibatches:
+        if scenes % (self.minibatches * devices):
             raise ValueError(
-                f"minibatches={self.minibatches} does not divide the {scenes} scenes; minibatches are made of whole "
-                "scenes, so choose a divisor."
+                f"minibatches={self.minibatches} does not divide the {scenes // devices} scenes of each of {devices} "
+                "devices; minibatches are made of whole scenes, so choose a divisor."
             )
 
         # Only an episode that is cut off has a successor that no later row has valued.
@@ -112,21 +115,28 @@ class PPO:
         flat, unflatten = _flatten(policy)
         optimiser = self._optimiser
 
+        def gradient(parameters, share):
+            data, scenes = share
+            minibatch = jax.tree.map(lambda x: x[scenes], data)
+            return jax.grad(self._loss, has_aux=True)(*parameters, unflatten, *minibatch)
+
         def gradient_step(carry, scenes):
             flat, opt_state = carry
-            minibatch = jax.tree.map(lambda x: x[scenes], data)
-            gradient, metrics = jax.grad(self._loss, has_aux=True)(flat, unflatten, remaining, *minibatch)
-            updates, opt_state = optimiser.update(gradient, opt_state)
+            found, metrics = averaged(gradient, devices)((flat, remaining), (data, scenes))
+            updates, opt_state = optimiser.update(found, opt_state)
             return (optax.apply_updates(flat, updates), opt_state), metrics
 
-        order = jax.vmap(lambda key: jax.random.permutation(key, scenes))(jax.random.split(key, self.epochs))
+        # Each device shuffles its own scenes: (epochs, devices, minibatches, scenes of one in it).
+        keys = jax.random.split(key, (self.epochs, devices))
+        order = jax.vmap(jax.vmap(lambda key: jax.random.permutation(key, scenes // devices)))(keys)
+        order = order.reshape(self.epochs, devices, self.minibatches, -1).swapaxes(1, 2)
         order = order.reshape(self.epochs * self.minibatches, -1)
         (flat, opt_state), metrics = jax.lax.scan(gradient_step, (flat, opt_state), order)
         metrics = jax.tree.map(jnp.mean, metrics)
         metrics["explained_variance"] = 1 - jnp.var(returns - values) / (jnp.var(returns) + 1e-8)
         return unflatten(flat), opt_state, metrics
 
-    def _loss(self, flat, unflatten, remaining, batch: Transition, A, returns):
+    def _loss(self, flat, remaining, unflatten, batch: Transition, A, returns):
         """-E[min(ρ A, clip(ρ, 1 - c, 1 + c) A)] + c_V E[(V - R)²] / 2 - c_H E[H],    ρ = π(a|s) / π_old(a|s)."""
         log_prob, entropy, value = unflatten(flat).evaluate_scenes(
             batch.skill, batch.observation, batch.time, batch.action

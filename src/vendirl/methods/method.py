@@ -63,6 +63,9 @@ class Method(abc.ABC):
     """Whether the skills are to stay as they are, whatever the learner would make of the rewards."""
     whole: ClassVar[bool] = False
     """Whether a reward depends on more than its own transition, so that only whole stretches can be rewarded anew."""
+    spreads: ClassVar[bool] = False
+    """Whether scenes are rewarded each by itself, without learning from all of them, so that spreading them over
+    devices pays."""
 
     def space(self, skills: int) -> SkillSpace:
         """The skill space for n skills."""
@@ -354,6 +357,10 @@ class Combined(Method):
     @property
     def whole(self) -> bool:  # type: ignore[override]
         return any(method.whole for _, method in self.terms)
+
+    @property
+    def spreads(self) -> bool:  # type: ignore[override]
+        return all(method.spreads for _, method in self.terms)
 
     @property
     def separate(self) -> bool:  # type: ignore[override]

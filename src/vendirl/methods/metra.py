@@ -55,7 +55,7 @@ class METRA(Fitted):
 
     def model(self, observation_size, setting, key):
         outputs = self.space(setting.skills).size
-        return Encoder(network(observation_size, self.hidden, outputs, key), jnp.log(self.dual))
+        return Encoder(network(observation_size, self.hidden, outputs, key), jnp.log(jnp.array(self.dual, float)))
 
     def loss(self, model: Encoder, batch, key):
         step = self.step(model, batch)

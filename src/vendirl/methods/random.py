@@ -26,6 +26,7 @@ class FromEnvironment(Method):
     """The environment's own reward, to be added to a method's: "metra + 0.1*environment"."""
 
     name: ClassVar[str] = "environment"
+    spreads: ClassVar[bool] = True
 
     def reward(self, state, batch):
         return state, batch.reward, {}

@@ -74,6 +74,7 @@ class VendiRL(Method):
     name: ClassVar[str] = "vendirl"
     needs_numbers: ClassVar[bool] = True
     whole: ClassVar[bool] = True
+    spreads: ClassVar[bool] = True
 
     def _k(self) -> Similarity:
         assert isinstance(self.similarity, Similarity), "the settings of the run fill this in"

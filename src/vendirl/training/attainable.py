@@ -18,6 +18,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from vendirl.devices import offer_cores
 from vendirl.environments import AnyEnvironment, Environment, HostEnvironment, parse_environment
 from vendirl.environments.spaces import Box
 from vendirl.score import vendi_score
@@ -71,6 +72,7 @@ def attainable(
         >>> round(float(vr.attainable("point", "mmd(scale=4)", 4, restarts=4, iterations=200)), 2)
         4.0
     """
+    offer_cores()  # before JAX is used: whoever asks for this may well want to train next
     world = parse_environment(environment) if isinstance(environment, str) else environment
     similarity = parse(similarity) if isinstance(similarity, str) else similarity
     if not isinstance(n, int) or n < 1:

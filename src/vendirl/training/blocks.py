@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vendirl.devices import replicated
 from vendirl.rollout import trajectories
 from vendirl.training.host import HostLoop, score_of
 from vendirl.training.loop import Training
@@ -37,9 +38,18 @@ def compiled_block(this: Run, static: Training) -> Callable:
         return arrays, {**last, "vendi_score": score, "finite": finite}
 
     function = block if this.settings.seeds == 1 else jax.vmap(block)
-    # LLVM's level 2 compiles in a fifth less time than level 3, and its programs were measured to be as fast.
-    options: Any = {"xla_backend_optimization_level": 2} if jax.default_backend() == "cpu" else None
-    return jax.jit(function).lower(eqx.filter(this.training, eqx.is_array)).compile(options)
+    options: Any = None
+    if jax.default_backend() == "cpu":
+        # LLVM's level 2 compiles in a fifth less time than level 3, and its programs were measured to be as fast. A
+        # process that is paused must not be ended because one device waits for another.
+        options = {"xla_backend_optimization_level": 2, "xla_cpu_collective_call_terminate_timeout_seconds": 10**6}
+    arrays, devices = eqx.filter(this.training, eqx.is_array), this.loop.devices
+    if devices == 1:
+        return jax.jit(function).lower(arrays).compile(options)
+    everywhere = replicated(devices)
+    compiled = jax.jit(function, in_shardings=everywhere, out_shardings=everywhere).lower(arrays).compile(options)
+    # Between blocks everything is on one device, as if there were no other.
+    return lambda arrays: jax.device_put(compiled(jax.device_put(arrays, everywhere)), jax.local_devices()[0])
 
 
 class HostBlock:

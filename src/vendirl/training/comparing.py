@@ -40,7 +40,8 @@ def contestants(methods: Sequence[str], similarities: Sequence[str], settings: S
         depends = any(isinstance(m, VendiRL) and m.similarity is None for _, m in terms(method))
         for similarity in similarities if depends else similarities[:1]:
             chosen = dataclasses.replace(settings, method=text, similarity=similarity)
-            chosen.build()  # refuses what is impossible before anything is trained
+            _, _, loop = chosen.build()  # refuses what is impossible before anything is trained
+            chosen = dataclasses.replace(chosen, devices=loop.devices)
             found.append(Contestant(f"{text} [{similarity}]" if depends else text, chosen))
     names = [contestant.name for contestant in found]
     if len(set(names)) < len(names):

@@ -18,6 +18,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from vendirl.algorithms.ppo import PPO
 from vendirl.algorithms.sac import SAC
+from vendirl.devices import spread
 from vendirl.environments import AnyEnvironment, State
 from vendirl.methods.method import Method, Metrics, Rehearse, Setting
 from vendirl.policies import SkillPolicy, noise
@@ -68,6 +69,7 @@ class Loop:
         epochs: how many there will be, which exploration is spread over.
         chunk: steps between two updates.
         chunks: chunks in an epoch, which is thus chunk * chunks steps long.
+        devices: over which the scenes are spread.
     """
 
     environment: AnyEnvironment
@@ -79,6 +81,7 @@ class Loop:
     epochs: int
     chunk: int
     chunks: int
+    devices: int = 1
 
     def start(self, policy: SkillPolicy, key: PRNGKeyArray) -> Training:
         """The state of training before the first epoch."""
@@ -117,7 +120,9 @@ class Loop:
         """The goals of the scenes in this epoch, what is learned in it, (chunks, 2) keys to act and learn with, and the
         key for what comes after."""
         key, method_key, goal_key, chunk_key = jax.random.split(training.key, 4)
-        goals = self.method.goals(training.method, self.space, self.scenes, training.epoch, goal_key)
+        goals = spread(
+            self.method.goals(training.method, self.space, self.scenes, training.epoch, goal_key), self.devices
+        )
         method = self.method.prepare(training.method, goals, training.elapsed, method_key, rehearse)
         learned = Learned(training.policy, training.learner, method)
         return goals, learned, jax.random.split(chunk_key, (self.chunks, 2)), key
@@ -135,7 +140,7 @@ class Loop:
         metrics = {**found, **rewarded, "reward": rewards.mean(), "reward_std": rewards.std()}
         if self.method.frozen:
             return Learned(policy, learner, method), metrics
-        settings: dict[str, Any] = {}
+        settings: dict[str, Any] = {"devices": self.devices} if isinstance(self.learner, PPO) else {}
         if isinstance(self.learner, SAC) and self.learner.relabel:
             settings["relabel"] = lambda rows: self._paid(method, rows, self.method.relabel(method, rows))
             settings["whole"] = self.method.whole
@@ -177,4 +182,5 @@ class Loop:
 
         noise_key, world_key = jax.random.split(key)
         drawn = noise(policy.actions, noise_key, (self.scenes, self.chunk))
-        return jax.vmap(scene)(states, elapsed, goals, jax.random.split(world_key, self.scenes), drawn)
+        done = jax.vmap(scene)(states, elapsed, goals, jax.random.split(world_key, self.scenes), drawn)
+        return spread(done, self.devices)

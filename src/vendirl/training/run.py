@@ -217,6 +217,7 @@ class Run:
             "wall_seconds": self.wall_seconds,
             "steps_per_second": self.env_steps * self.settings.seeds / trained,
             "compile_seconds": self.compile_seconds,
+            "devices": self.settings.devices,
             "seed": self.settings.seed,
             "seeds": {str(self.settings.seed + i): float(score) for i, score in enumerate(scores)},
             "similarity": str(self.similarity),
@@ -376,6 +377,7 @@ def begin(
             f"the run's environment, {settings.env[7:]}, was an object; pass it again: vr.load(folder, env=...)"
         )
     environment, similarity, loop = settings.build(environment)
+    settings = dataclasses.replace(settings, devices=loop.devices)
     if folder is not None:
         folders.claim(folder, settings, resume)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from typing import Any, Literal, get_args
 
 from vendirl.algorithms.ppo import PPO
 from vendirl.algorithms.sac import SAC
+from vendirl.devices import fitting, offer_cores
 from vendirl.environments import AnyEnvironment, Discrete, HostEnvironment, parse_environment
 from vendirl.environments.checking import check
-from vendirl.methods import Combined, Method, VendiRL, parse_method
+from vendirl.methods import Combined, Method, VendiRL, parse_method, terms
 from vendirl.policies import SkillPolicy
 from vendirl.reward import Transform
 from vendirl.similarity import Similarity, parse
@@ -38,6 +40,9 @@ class Settings:
     """How many seeds to train at once, in one compiled program."""
     scenes: int = 256
     """Parallel copies of the environment."""
+    devices: int = 0
+    """Devices that the scenes are spread over: JAX's, which are processor cores where there is nothing faster. 0 for as
+    many as help; the run keeps the number that was found."""
     refill: str = "auto"
     """How the scenes' memories are refilled: scene (one each), shared (one for all), pool(m), off, or auto: a pool for
     which refilling takes at most half as many steps as training, an eighth where steps are costly."""
@@ -76,6 +81,8 @@ class Settings:
             _at_least_one(name, getattr(self, name))
         if not self.steps > 0 or self.steps == float("inf"):
             raise ValueError(f"steps must be a positive number of environment steps, but is {self.steps}")
+        if self.devices < 0:
+            raise ValueError(f"devices must be a number of devices, or 0 for as many as help, but is {self.devices}")
         if self.reward not in get_args(Transform):
             raise ValueError(f"reward must be one of {', '.join(get_args(Transform))}, but is {self.reward!r}")
         if not self.order >= 0:
@@ -124,6 +131,7 @@ class Settings:
             epochs=self.epochs(steps),
             chunk=steps // self.updates,
             chunks=self.updates,
+            devices=self._devices(environment, method),
         )
         if (self.separate or method.separate) and not loop.space.discrete:
             raise ValueError(f"separate networks need skills that are numbers, but those of {self.method} are vectors")
@@ -150,6 +158,29 @@ class Settings:
             transform=self.reward,
             q=self.order,
         )
+
+    def _devices(self, environment: AnyEnvironment, method: Method) -> int:
+        """Over how many devices the scenes are spread: as many as asked for, or as many as help."""
+        if self.devices == 1:
+            return 1
+        outside = isinstance(environment, HostEnvironment)
+        if outside or self.learner != "ppo" or not method.spreads:
+            if self.devices:
+                reason = "its steps are made outside JAX" if outside else f"{self.learner} with {self.method} needs one"
+                raise ValueError(f"devices={self.devices}: {self.env} cannot be spread, since {reason}; use 1")
+            return 1
+        offer_cores(self.devices)
+        pools = [m.memories for _, m in terms(method) if isinstance(m, VendiRL) and m.memories > 1]
+        memories = math.gcd(*pools)  # of no pool: 0, which everything divides; one memory is on all devices
+        if not self.devices:
+            return fitting(self.scenes, self.ppo.minibatches, memories)
+        if self.scenes % (self.ppo.minibatches * self.devices) or memories % self.devices:
+            share = math.gcd(self.scenes // self.ppo.minibatches, memories)
+            raise ValueError(
+                f"devices={self.devices}: the scenes of a minibatch and the memories of the pool cannot be spread "
+                f"evenly over so many; use one of {_divisors(share)}"
+            )
+        return self.devices
 
     def epochs(self, steps_per_epoch: int) -> int:
         """Epochs to train for, a whole number of blocks."""
@@ -203,7 +234,8 @@ class Settings:
             raise ValueError(f"these settings are from another version: {', '.join(sorted(unknown))} are not known")
         ppo = PPO(**data["ppo"]) if "ppo" in data else PPO()
         sac = SAC(**{**data["sac"], "hidden": tuple(data["sac"]["hidden"])}) if "sac" in data else SAC()
-        return cls(**{**data, "ppo": ppo, "sac": sac, "hidden": tuple(data.get("hidden", (64, 64)))})
+        # Runs that do not say over how many devices they were spread are older than the choice.
+        return cls(**{"devices": 1, **data, "ppo": ppo, "sac": sac, "hidden": tuple(data.get("hidden", (64, 64)))})
 
 
 BLOCK = 10
