@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test check format benchmark clean
 
 demo: $(VENV)/core
-	$(BIN)/python -m vendirl.demo
+	$(BIN)/vendirl demo
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20

@@ -16,6 +16,7 @@ _run = os.environ.setdefault("VENDIRL_TEST_RUN", str(os.getpid()))
 CACHE = Path(tempfile.gettempdir()) / f"vendirl-tests-{_run}"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl.cli.cache
 
 settings.register_profile(
     "deterministic",

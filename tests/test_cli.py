@@ -1,6 +1,7 @@
 """The command line, as a person meets it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -32,6 +33,23 @@ def test_train_writes_a_run_and_prints_the_score(tmp_path, capsys):
     assert f"{summary['vendi_score']:.3f}" in printed
     assert "attainable" in printed
     assert main(["train", "--out", str(tmp_path / "x"), "--resume"]) == 0  # already done: says the same again
+
+
+def test_a_program_from_the_cache_is_loaded_in_silence(tmp_path):
+    """XLA's false alarm about processors is not shown; where it does not raise it this cannot fail."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    for name in ("TF_CPP_MIN_LOG_LEVEL", "JAX_COMPILATION_CACHE_DIR"):
+        environment.pop(name)
+    for run in ("first", "second"):
+        command = [sys.executable, "-m", "vendirl.cli", "train", "--out", str(tmp_path / run), *QUICK]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        assert done.stderr == ""
+    assert list((tmp_path / "vendirl").rglob("*cache*"))
+
+
+def test_nothing_is_imported_before_it_is_needed():
+    program = "import sys, vendirl as vr; assert 'jax' not in sys.modules; vr.vendi_score; assert 'jax' in sys.modules"
+    subprocess.run([sys.executable, "-c", f"{program}; assert 'vendirl.policies' not in sys.modules"], check=True)
 
 
 @pytest.mark.parametrize(

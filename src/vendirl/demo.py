@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vendirl import figures
-from vendirl.cli import keep_compiled_programs, progress_bar
+from vendirl.cli.progress import progress_bar
 from vendirl.training.run import run
 from vendirl.training.settings import Settings
 
@@ -49,7 +49,9 @@ def demo(out: Path, steps: float | None = None) -> None:
         )
         figure.savefig(out / "skills.png", dpi=150)
     console.print(table)
-    console.print(f"The picture is {out / 'skills.png'}; each run is in a folder beside it.", highlight=False)
+    console.print(
+        f"The picture is {out / 'skills.png'}; each run is in a folder beside it.", highlight=False, soft_wrap=True
+    )
 
 
 def _fresh(folder: Path) -> Path:
@@ -60,8 +62,3 @@ def _fresh(folder: Path) -> Path:
     while (again := folder.with_name(f"{folder.name}-{number}")).exists():
         number += 1
     return again
-
-
-if __name__ == "__main__":
-    keep_compiled_programs()
-    demo(Path("demo"))

@@ -38,7 +38,7 @@ def figure2(out: Path, seed: int = 0) -> dict[str, float]:
         console.print(f"{name}: {result}", highlight=False)
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=150)
-    console.print(f"The picture is {out}.", highlight=False)
+    console.print(f"The picture is {out}.", highlight=False, soft_wrap=True)
     return scores
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# For every program that it finds in the cache, XLA reports at length that features of AVX-512 processors are missing
+# which are no features but preferences (openxla/xla#44565). What it shows is settled when JAX is imported.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
 
 def keep_compiled_programs() -> None:
     """Keep compiled programs between runs, apart for each release of jaxlib, unless JAX was told where to already."""

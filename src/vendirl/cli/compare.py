@@ -97,8 +97,8 @@ class Compare:
             )
             written.append(str(page))
         except ImportError as error:
-            console.print(f"no page was written: {error}", highlight=False)
-        console.print(f"wrote {' and '.join(written)}; the runs are beside them", highlight=False)
+            console.print(f"no page was written: {error}", highlight=False, soft_wrap=True)
+        console.print(f"wrote {' and '.join(written)}; the runs are beside them", highlight=False, soft_wrap=True)
 
 
 def _first(folder: Path) -> str:

@@ -67,7 +67,7 @@ class Score:
         console = Console()
         for path, evaluation in found.items():
             data = evaluation.data
-            table = Table(title=f"{path}: {data.n} skills, {len(data)} episodes", title_justify="left")
+            table = Table()
             table.add_column("similarity", overflow="fold")
             for column in ("Vendi Score", "of at most", f"{self.confidence:.0%} interval", "null", "p"):
                 table.add_column(column, justify="right", no_wrap=True)
@@ -83,6 +83,8 @@ class Score:
                     notes.append(f"{r.similarity}: negative eigenvalues of mass {r.negative_mass:.3g} were clipped")
                 if r.p_value > 0.05:
                     notes.append(f"{r.similarity}: no more diverse than the same episodes dealt to skills at random")
+            title = f"{path}: {data.n} skills, {len(data)} episodes"
+            console.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
             console.print(table)
             for note in dict.fromkeys(notes):
                 console.print(f"  {note}", style="dim", highlight=False)

@@ -45,7 +45,7 @@ class Train(Settings):
             f"{summary['env_steps']:,} steps in {summary['wall_seconds']:.1f} s "
             f"({summary['steps_per_second']:,.0f} steps/s, compiled in {summary['compile_seconds']:.1f} s)"
         )
-        console.print(f"saved in {out}: summary.json, trajectories.npz, figure.png", highlight=False)
+        console.print(f"saved in {out}: summary.json, trajectories.npz, figure.png", highlight=False, soft_wrap=True)
 
 
 def _slug(settings: Settings) -> str:

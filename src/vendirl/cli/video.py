@@ -47,4 +47,8 @@ class Video:
         console = Console()
         with console.status("filming"):
             paths = video.write_all(this, folder, seed, self.width, self.height, self.fps, self.every)
-        console.print(f"wrote {len(paths)} films in {folder}; {paths[-1]} has all skills side by side", highlight=False)
+        console.print(
+            f"wrote {len(paths)} films in {folder}; {paths[-1]} has all skills side by side",
+            highlight=False,
+            soft_wrap=True,
+        )
