@@ -23,6 +23,7 @@ import reward
 import score
 import startup
 import throughput
+from vendirl.devices import offer_cores
 
 ROOT = Path(__file__).parent.parent
 SECTIONS = {
@@ -40,6 +41,7 @@ def write(path: Path, section: str, text: str) -> None:
 
 
 if __name__ == "__main__":
+    offer_cores()  # as `vendirl train` does; here others use JAX before it comes to training
     for section in sys.argv[1:] or ["speed"]:
         path, parts = SECTIONS[section]
         write(path, section, "\n".join(part.run() for part in parts))

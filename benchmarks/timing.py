@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl.cli.cache
 
 import jax
 

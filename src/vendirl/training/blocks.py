@@ -45,11 +45,22 @@ def compiled_block(this: Run, static: Training) -> Callable:
         options = {"xla_backend_optimization_level": 2, "xla_cpu_collective_call_terminate_timeout_seconds": 10**6}
     arrays, devices = eqx.filter(this.training, eqx.is_array), this.loop.devices
     if devices == 1:
-        return jax.jit(function).lower(arrays).compile(options)
+        return _compiled(jax.jit(function).lower(arrays), options)
     everywhere = replicated(devices)
-    compiled = jax.jit(function, in_shardings=everywhere, out_shardings=everywhere).lower(arrays).compile(options)
+    spread = jax.jit(function, in_shardings=everywhere, out_shardings=everywhere)
+    compiled = _compiled(spread.lower(arrays), options)
     # Between blocks everything is on one device, as if there were no other.
     return lambda arrays: jax.device_put(compiled(jax.device_put(arrays, everywhere)), jax.local_devices()[0])
+
+
+def _compiled(lowered: jax.stages.Lowered, advice: Any) -> Callable:
+    """The program, compiled with options that another release of JAX may not know, and can do without."""
+    try:
+        return lowered.compile(advice)
+    except jax.errors.JaxRuntimeError as error:
+        if "No such compile option" not in str(error):
+            raise
+        return lowered.compile()
 
 
 class HostBlock:
