@@ -111,8 +111,15 @@ class Decomposition(eqx.Module):
     def entropies(self, g: Int[Array, ""], rows: Float[Array, "c n"]) -> Float[Array, " c"]:
         """H of A with row and column g replaced by each of c rows."""
         s, weights = _nodes(rows.dtype)
-        new, old = _drops(rows @ self.vectors, self.vectors[g], self.metric, self.norms[g]), self.drops[g]
+        z = (_twice(rows) if len(rows) == 1 else rows) @ self.vectors
+        new, old = _drops(z[: len(rows)], self.vectors[g], self.metric, self.norms[g]), self.drops[g]
         return self.entropy + jnp.log1p((old - new) / (1 / rows.shape[-1] + s - old)) @ weights
+
+
+def _twice(row: Float[Array, "1 n"]) -> Float[Array, "_ n"]:
+    """A single row, twice where a batch of products with two is the faster: XLA multiplies single rows on one core if
+    they are shorter than about this."""
+    return jnp.concatenate([row, row]) if 64 <= row.shape[-1] <= 160 else row
 
 
 def _drops(z: Float[Array, "c n"], y, metric: Float[Array, "n S"], norm) -> Float[Array, "c S"]:

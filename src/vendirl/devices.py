@@ -40,7 +40,7 @@ def offer_cores(least: int = 1) -> None:
     told = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
     if not told and getattr(jax.config, "jax_num_cpu_devices", None) == -1:
         with contextlib.suppress(RuntimeError):  # in use: it stays as it is
-            jax.config.update("jax_num_cpu_devices", max(least, min(_cores(), MOST_CORES)))
+            jax.config.update("jax_num_cpu_devices", max(least, min(cores(), MOST_CORES)))
 
 
 def fitting(scenes: int, minibatches: int, memories: int) -> int:
@@ -81,7 +81,8 @@ def averaged(function: Callable[[PyTree, PyTree], Result], devices: int) -> Call
     return jax.shard_map(of_share, mesh=_mesh(devices), in_specs=specs, out_specs=PartitionSpec(), check_vma=False)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The cores of the processor that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

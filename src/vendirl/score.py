@@ -275,11 +275,13 @@ def _spectrum(A):
     """(..., n) ascending eigenvalues."""
     if _namespace(A) is jnp:
         return eigenvalues(A)
-    if A.ndim == 2 and A.shape[-1] >= 256:  # SciPy brings a LAPACK of its own, the faster one for large matrices
-        import scipy.linalg  # late, since it takes a fifth of a second that training has no use for
+    if A.shape[-1] < 256:
+        return np.linalg.eigvalsh(A)
+    import scipy.linalg  # late, since it takes a fifth of a second that training has no use for
 
-        return scipy.linalg.eigvalsh(A, check_finite=False)
-    return np.linalg.eigvalsh(A)
+    # SciPy brings a LAPACK of its own, the faster one for large matrices.
+    each = [scipy.linalg.eigvalsh(one, check_finite=False) for one in A.reshape(-1, *A.shape[-2:])]
+    return np.array(each).reshape(A.shape[:-1])
 
 
 def _nearest_correlation(K, iterations: int = 500):

@@ -17,7 +17,6 @@ Few observations are compared all with all, once, after which any grouping of th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, get_args
@@ -25,6 +24,7 @@ from typing import Literal, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from vendirl.devices import cores
 from vendirl.similarity.algebra import whole
 
 Measure = Literal["f1", "precision", "recall"]
@@ -34,7 +34,7 @@ CHUNK = 1024  # observations in a matrix product, so that it stays in the cache
 BATCH = 256  # blocks of observations tested together, which bounds the memory
 FEW = 4000  # observations whose distances a `Pool` keeps
 ONCE = 2**24  # comparisons of features up to which all with all is the faster way to a single matrix
-THREADS = min(8, os.cpu_count() or 1)  # each needs up to about 100 MB
+THREADS = min(8, cores())  # each needs up to about 100 MB
 PAIRS = 2**18  # pairs of possible neighbours kept before the bound on their distance is tightened
 SLACK = 1 + 1e-9  # on bounds of distances, far above their rounding in float64
 SLACK32 = 1 + 1e-6  # in float32
