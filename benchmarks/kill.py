@@ -42,7 +42,7 @@ def _wait_for_progress(process: subprocess.Popen, metrics: Path, epoch: int) -> 
 
 
 def main() -> None:
-    settings = Settings(similarity="mmd(scale=4)", skills=4, scenes=64, refill="shared", steps=64 * 50 * 2000)
+    settings = Settings("point", "mmd(scale=4)", skills=4, scenes=64, devices=2, refill="pool(2)", steps=64 * 50 * 2000)
     whole = run(settings)
     chance = random.Random(0)
     with tempfile.TemporaryDirectory() as place:
