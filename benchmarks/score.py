@@ -38,7 +38,6 @@ def run() -> str:
                 warnings.simplefilter("ignore")
                 return package.score_K(K[0])
 
-        few = 2 if n > 64 else 3
         loop, alone, ours_alone, ours, in_graph, limit = seconds(
             theirs,
             one,
@@ -46,7 +45,7 @@ def run() -> str:
             lambda K=K: vr.vendi_score(K),
             lambda f=compiled, K=K32: f(K),
             lambda f=product, K=K32: f(K),
-            repeat=few,
+            repeat=4,
         )
         np.testing.assert_allclose(vr.vendi_score(K), theirs(), rtol=1e-9)
         rows.append(

@@ -17,7 +17,7 @@ from vendirl.training.settings import Settings
 SENSES = {
     "direction": Settings(similarity="cosine(center=0.5)", skills=8, steps=1.3e6),
     "distance": Settings(similarity="mmd(scale=4)", skills=8, steps=1.3e6),
-    "extent": Settings(similarity="covariance(scale=200)", skills=8, steps=3.2e6),
+    "extent": Settings(similarity="covariance(scale=200)", skills=8),
     "direction and extent": Settings(similarity="0.5*cosine(center=0.5) + 0.5*covariance(scale=200)", skills=16),
 }
 

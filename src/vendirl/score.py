@@ -279,8 +279,9 @@ def _spectrum(A):
         return np.linalg.eigvalsh(A)
     import scipy.linalg  # late, since it takes a fifth of a second that training has no use for
 
-    # SciPy brings a LAPACK of its own, the faster one for large matrices.
-    each = [scipy.linalg.eigvalsh(one, check_finite=False) for one in A.reshape(-1, *A.shape[-2:])]
+    # SciPy brings a LAPACK of its own, the faster one for large matrices. It wants them by columns: a symmetric matrix
+    # that is transposed is copied as it is, which spares up to a tenth of the time.
+    each = [scipy.linalg.eigvalsh(one.T, check_finite=False) for one in A.reshape(-1, *A.shape[-2:])]
     return np.array(each).reshape(A.shape[:-1])
 
 
