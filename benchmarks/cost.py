@@ -18,7 +18,7 @@ GOALS = {8: 0.10, 64: 0.25, 256: None}
 def run() -> str:
     rows = []
     for n, goal in GOALS.items():
-        this = begin(Settings(similarity="mmd(scale=4)", skills=n))
+        this = begin(Settings(similarity="mmd(scale=4)", skills=n, devices=1))
         loop, static = this.loop, eqx.filter(this.training, eqx.is_array, inverse=True)
         arrays = eqx.filter(this.training, eqx.is_array)
         goals = jnp.arange(loop.scenes) % n
@@ -56,7 +56,7 @@ def run() -> str:
         print(*rows[-1], sep="\t", flush=True)
     settings = Settings()
     return table(
-        f"Share of the reward in a training epoch of {settings.scenes} scenes x 50 steps, refill={settings.refill}",
+        f"Share of the reward in a training epoch of {settings.scenes} scenes x 50 steps, refill={settings.refill}, on one device",
         ["skills", "epoch", "reward", "share", "goal: at most"],
         rows,
     )
