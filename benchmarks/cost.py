@@ -56,7 +56,8 @@ def run() -> str:
         print(*rows[-1], sep="\t", flush=True)
     settings = Settings()
     return table(
-        f"Share of the reward in a training epoch of {settings.scenes} scenes x 50 steps, refill={settings.refill}, on one device",
+        f"Share of the reward in a training epoch of {settings.scenes} scenes x 50 steps, "
+        f"refill={settings.refill}, on one device",
         ["skills", "epoch", "reward", "share", "goal: at most"],
         rows,
     )
