@@ -94,6 +94,7 @@ class Settings:
         `environment` is used in place of the one that `env` names.
         """
         self._check()
+        offer_cores(self.devices)  # first, since making an environment may use JAX
         if environment is None:
             environment = parse_environment(self.env)
         else:
@@ -169,7 +170,6 @@ class Settings:
                 reason = "its steps are made outside JAX" if outside else f"{self.learner} with {self.method} needs one"
                 raise ValueError(f"devices={self.devices}: {self.env} cannot be spread, since {reason}; use 1")
             return 1
-        offer_cores(self.devices)
         pools = [m.memories for _, m in terms(method) if isinstance(m, VendiRL) and m.memories > 1]
         memories = math.gcd(*pools)  # of no pool: 0, which everything divides; one memory is on all devices
         if not self.devices:
