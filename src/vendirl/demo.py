@@ -13,9 +13,10 @@ from vendirl.cli.progress import progress_bar
 from vendirl.training.run import run
 from vendirl.training.settings import Settings
 
-# Directions are taken about the centre of the square, where every episode starts.
+# Directions are taken about the centre of the square, where every episode starts. Scaled, so that they fan out all
+# around it: to the plain cosine opposite directions are one line, and half a circle is as diverse as the whole.
 SENSES = {
-    "direction": Settings(similarity="cosine(center=0.5)", skills=8, steps=1.3e6),
+    "direction": Settings(similarity="cosine(center=0.5, scaled=True)", skills=8, steps=1.3e6),
     "distance": Settings(similarity="mmd(scale=4)", skills=8, steps=1.3e6),
     "extent": Settings(similarity="covariance(scale=200)", skills=8),
     "direction and extent": Settings(similarity="0.5*cosine(center=0.5) + 0.5*covariance(scale=200)", skills=16),

@@ -20,13 +20,15 @@ class cosine(MomentSimilarity):  # noqa: N801  (called like a function)
         k(a, b) = 1 - scale (1 - cos(μ_a - c, μ_b - c)),      scale = 1:  μ_a·μ_b / (‖μ_a‖ ‖μ_b‖)
 
     Positive semidefinite. Ceiling: the number of features D, which is the rank of the kernel, or D + 1 if scale < 1:
-    in the plane no set of skills scores above 2 (above 3); see `angle` for one without that limit.
+    in the plane no set of skills scores above 2 (above 3); see `angle` for one without that limit. To the kernel
+    opposite directions are one line, since x x' = (-x)(-x)': half a circle of them scores as much as a whole one.
+    `scaled` tells them apart, and skills fan out all around.
     A mean at the centre itself (closer than 1e-12) has no direction; it counts as lying along the first axis.
 
     Args:
         scale: in (0, 1]; 0.5 is the scaled cosine (1 + cos)/2.
         center: the point around which directions are taken, (D,) or one number; the origin if None.
-        scaled: True for (1 + cos)/2 at scale = 1, so that opposite directions have similarity 0.
+        scaled: True for (1 + cos)/2 at scale = 1, so that opposite directions have similarity 0, not -1.
     """
 
     scale: float = 1.0
