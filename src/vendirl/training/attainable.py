@@ -53,7 +53,7 @@ def attainable(
     n: int,
     *,
     q: float = 1.0,
-    restarts: int = 32,
+    restarts: int | None = None,
     iterations: int = 1500,
     learning_rate: float = 0.1,
     seed: int = 0,
@@ -65,7 +65,9 @@ def attainable(
         similarity: k, or its text.
         n: number of skills.
         q: order of the score.
-        restarts, iterations, learning_rate, seed: of the ascent; restarts run at once.
+        restarts: random beginnings, which run at once; by default 32, and fewer where there are more than 32 skills:
+            the time that they take grows with the cube of n, and they find hardly more.
+        iterations, learning_rate, seed: of the ascent.
 
     Example:
         >>> import vendirl as vr
@@ -82,6 +84,7 @@ def attainable(
     can = world.differentiable and similarity.differentiable
     if isinstance(world, HostEnvironment) or not isinstance(world.actions, Box) or not can:
         return Attainable(bound, None, "rank")
+    restarts = max(2, min(32, 32 * 32**2 // n**2)) if restarts is None else restarts
     scores, paths = _ascend(world, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed))
     best = int(np.argmax(np.asarray(scores)))
     if not np.isfinite(scores[best]):
