@@ -65,8 +65,10 @@ def test_a_run_leaves_a_folder_that_can_be_loaded(tmp_path):
     assert again.rollout(skills=[2, 0], episodes=4, deterministic=False).shape == (2, 4, 50, 2)
 
 
-def test_resuming_is_bit_for_bit(tmp_path):
-    whole = run(TINY)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_resuming_is_bit_for_bit(tmp_path, devices):
+    settings = dataclasses.replace(TINY, devices=devices)
+    whole = run(settings)
 
     class EnoughError(Exception):
         pass
@@ -77,8 +79,8 @@ def test_resuming_is_bit_for_bit(tmp_path):
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        run(TINY, tmp_path / "run", progress=stop)
-    resumed = run(TINY, tmp_path / "run", resume=True)
+        run(settings, tmp_path / "run", progress=stop)
+    resumed = run(settings, tmp_path / "run", resume=True)
     assert_identical(whole, resumed)
     rows = [json.loads(line)["epoch"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert rows == [10, 20, 30, 40]

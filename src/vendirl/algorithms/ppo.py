@@ -95,9 +95,10 @@ class PPO:
         """
         scenes = rewards.shape[0]
         if scenes % (self.minibatches * devices):
+            each = f" of each of {devices} devices" if devices > 1 else ""
             raise ValueError(
-                f"minibatches={self.minibatches} does not divide the {scenes // devices} scenes of each of {devices} "
-                "devices; minibatches are made of whole scenes, so choose a divisor."
+                f"minibatches={self.minibatches} does not divide the {scenes // devices} scenes{each}; minibatches are "
+                "made of whole scenes, so choose a divisor."
             )
 
         # Only an episode that is cut off has a successor that no later row has valued.
