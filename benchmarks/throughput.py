@@ -63,13 +63,17 @@ def run(rounds: int = 40) -> str:
     if reason := rival.start():
         print(f"skipped: {reason}")
         return f"Training speed against rejax: skipped ({reason})\n"
-    measures = {n: ours(Settings(similarity="mmd(scale=4)", skills=n, scenes=SCENES)) for n in (8, 64)}
+    # 0: as many devices as help, which is what `vendirl train` does
+    measures = {
+        (n, devices): ours(Settings(similarity="mmd(scale=4)", skills=n, scenes=SCENES, devices=devices))
+        for n, devices in ((8, 0), (64, 0), (8, 1))
+    }
     found = in_turns({"rejax": rival.measure, **measures}, rounds)
     rival.stop()
     rows = [[*speeds("rejax 0.1.3 PPO, Pendulum, no diversity reward", found["rejax"], found["rejax"]), ""]]
-    for n, goal in ((8, "1.2x"), (64, "")):
-        label = f"VendiRL, plane, {n} skills, diversity reward and refills in the loop"
-        rows.append([*speeds(label, found[n], found["rejax"]), goal])
+    for (n, devices), goal in zip(measures, ("1.2x", "", ""), strict=True):
+        label = f"VendiRL, plane, {n} skills, diversity reward and refills in the loop" + ", one device" * devices
+        rows.append([*speeds(label, found[n, devices], found["rejax"]), goal])
     for row in rows:
         print(*row, sep="\t", flush=True)
     return table("Training, environment steps per second", HEADER, rows)

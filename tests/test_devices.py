@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from vendirl.algorithms.ppo import PPO
+from vendirl.algorithms.ppo import PPO, shuffled
 from vendirl.devices import LEAST_SHARE, averaged, fitting, replicated, spread
 from vendirl.training.run import begin, run
 from vendirl.training.settings import Settings
@@ -64,17 +64,21 @@ def test_two_devices_learn_what_one_learns(changes):
         assert y["score"] == pytest.approx(x["score"], rel=1e-3)
 
 
-def test_devices_shuffle_their_own_scenes_and_use_each_once_in_an_epoch():
-    """With a gradient that counts scenes: after one epoch of minibatches all have been used equally."""
-    batch = jnp.eye(8)
+@pytest.mark.parametrize("devices", [1, 2])
+def test_each_scene_is_used_once_in_an_epoch_by_the_device_that_has_it(devices):
+    """A gradient that marks the scenes it is given, over the minibatches that PPO makes."""
+    marks = jnp.eye(16)
 
-    def count(_, share):
+    def mark(_, share):
         data, scenes = share
         return data[scenes].sum(0)
 
-    order = jnp.array([[1, 0, 3, 2], [3, 2, 0, 1]]).T.reshape(4, 2)  # (minibatches, devices * 1)
-    used = sum(2 * averaged(count, 2)(0.0, (batch, scenes)) for scenes in order)
-    np.testing.assert_array_equal(used, np.ones(8))
+    order = shuffled(jax.random.key(0), 16, epochs=3, minibatches=4, devices=devices)
+    assert order.shape == (12, 4)
+    used = np.stack([devices * averaged(mark, devices)(0.0, (marks, scenes)) for scenes in order])
+    np.testing.assert_array_equal(used.reshape(3, 4, 16).sum(1), np.ones((3, 16)))
+    assert (used.reshape(12, devices, -1).sum(-1) == 4 // devices).all()  # of each minibatch, all have as many
+    assert not np.array_equal(used[:4], used[4:8])  # no two epochs alike
 
 
 def test_as_many_devices_as_have_enough_to_do():

@@ -1,8 +1,8 @@
 """Scenes spread over devices: GPUs, or the cores of a processor.
 
 Training is made of operations so small that XLA runs them on little more than one core. Where every core is a device
-of its own, each has its share of the scenes and does with them all there is to do: on two cores an epoch takes seven
-tenths of the time.
+of its own, each has its share of the scenes and does with them all there is to do (`benchmarks/throughput.py` has
+both).
 
 What belongs to a scene is split by scenes (`spread`), all else is the same on all devices, and XLA finds out what has
 to be exchanged. Only gradients are averaged by hand (`averaged`), as one vector: exchanging each array of weights by

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from vendirl.devices import averaged
 from vendirl.policies import SkillPolicy
@@ -40,6 +40,16 @@ def advantages(
         return advantage, advantage
 
     return jax.lax.scan(backwards, jnp.zeros(()), (δ, decay), reverse=True)[1]
+
+
+def shuffled(
+    key: PRNGKeyArray, scenes: int, epochs: int, minibatches: int, devices: int = 1
+) -> Int[Array, "steps scenes_of_one"]:
+    """The scenes of each minibatch of each epoch, one row a gradient step. A row has a part for each device, which
+    shuffles its own scenes and counts them from 0."""
+    keys = jax.random.split(key, (epochs, devices))
+    order = jax.vmap(jax.vmap(lambda key: jax.random.permutation(key, scenes // devices)))(keys)
+    return order.reshape(epochs, devices, minibatches, -1).swapaxes(1, 2).reshape(epochs * minibatches, -1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,11 +137,7 @@ class PPO:
             updates, opt_state = optimiser.update(found, opt_state)
             return (optax.apply_updates(flat, updates), opt_state), metrics
 
-        # Each device shuffles its own scenes: (epochs, devices, minibatches, scenes of one in it).
-        keys = jax.random.split(key, (self.epochs, devices))
-        order = jax.vmap(jax.vmap(lambda key: jax.random.permutation(key, scenes // devices)))(keys)
-        order = order.reshape(self.epochs, devices, self.minibatches, -1).swapaxes(1, 2)
-        order = order.reshape(self.epochs * self.minibatches, -1)
+        order = shuffled(key, scenes, self.epochs, self.minibatches, devices)
         (flat, opt_state), metrics = jax.lax.scan(gradient_step, (flat, opt_state), order)
         metrics = jax.tree.map(jnp.mean, metrics)
         metrics["explained_variance"] = 1 - jnp.var(returns - values) / (jnp.var(returns) + 1e-8)
