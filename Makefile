@@ -3,19 +3,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format benchmark clean
+.PHONY: demo test check format benchmark package clean
 
 demo: $(VENV)/core
 	$(BIN)/vendirl demo
 
-test: check
+test: check $(VENV)-brax/ready
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20
 
 check: $(VENV)/develop
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 format: $(VENV)/develop
 	$(BIN)/ruff check --fix .
@@ -24,15 +26,27 @@ format: $(VENV)/develop
 benchmark: $(VENV)/develop
 	$(BIN)/python benchmarks/run.py
 
+# Builds what would be published, the wheel from the sdist, and tries both in empty environments outside of here.
+package: $(VENV)/develop
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	tests/package/smoke.sh $(BIN)/python
+
 # The files core and develop record what has been installed in .venv, so that a second run starts at once.
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(INSTALL) --editable .
 	touch $@
 
-$(VENV)/develop: $(VENV)/core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,check]"
+$(VENV)/develop: $(VENV)/core pyproject.toml constraints.txt
+	$(INSTALL) --editable ".[test,check]"
+	touch $@
+
+# Brax's own learners do not work with the newest JAX, so what is tested with them has an environment of its own.
+$(VENV)-brax/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-brax
+	$(VENV)-brax/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[brax]" jax==0.9.2 jaxlib==0.9.2
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-brax build dist .pytest_cache .ruff_cache .hypothesis

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vendirl.environments.envpool import EnvPoolEnvironment
-from vendirl.host_rollout import Stage, acting, drawn
-from vendirl.policies import SkillPolicy
+from vendirl.environments.suites.envpool import EnvPoolEnvironment
+from vendirl.skills.host_rollout import Stage, acting, drawn
+from vendirl.skills.policy import SkillPolicy
 
 SCENES, STEPS, ROUNDS = 64, 100, 7
 

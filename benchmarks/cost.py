@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from timing import seconds, table
-from vendirl.border import Border
-from vendirl.rollout import trajectories
-from vendirl.training.run import begin
+from vendirl.score.border import Border
+from vendirl.skills.rollout import roll_out_skills
+from vendirl.training.driver import begin
 from vendirl.training.settings import Settings
 
 GOALS = {8: 0.10, 64: 0.25, 256: None}
@@ -21,11 +21,12 @@ def run() -> str:
         this = begin(Settings(similarity="mmd(scale=4)", skills=n, devices=1))
         loop, static = this.loop, eqx.filter(this.training, eqx.is_array, inverse=True)
         arrays = eqx.filter(this.training, eqx.is_array)
-        goals = jnp.arange(loop.scenes) % n
+        goals = jnp.arange(loop.problem.scenes) % n
 
         def refilled(arrays, loop=loop, static=static, n=n):
             policy, key, episodes = eqx.combine(arrays, static).policy, jax.random.key(0), loop.method.rehearsal
-            return loop.method.refill(trajectories(loop.environment, policy, jnp.arange(n), key, episodes=episodes))
+            world, skills = loop.problem.environment, jnp.arange(n)
+            return loop.method.filled(roll_out_skills(world, policy, skills, key, episodes=episodes))
 
         memory = jax.jit(refilled)(arrays)
 
@@ -35,11 +36,11 @@ def run() -> str:
 
         def reward(memory, observations, method=loop.method, goals=goals):
             followings = method._dealt(method._follow, memory, (goals, jnp.zeros_like(goals)))
-            border = jax.vmap(lambda K: Border.of(K, method.q, method._k().psd))(memory.kernel)
+            border = jax.vmap(lambda K: Border.of(K, method.q, method.similarity.psd))(memory.kernel)
             observe = lambda pool, scenes: method._observe(pool, scenes)[1:]  # noqa: E731
             return method._dealt(observe, (memory, border), (followings, observations))
 
-        observations = jax.random.uniform(jax.random.key(1), (loop.scenes, loop.chunk, 2))
+        observations = jax.random.uniform(jax.random.key(1), (loop.problem.scenes, loop.problem.steps, 2))
         epoch, reward = jax.jit(epoch), jax.jit(reward)
         whole, part = seconds(
             lambda e=epoch, a=arrays: e(a), lambda r=reward, m=memory, o=observations: r(m, o), repeat=10

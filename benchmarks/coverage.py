@@ -11,8 +11,8 @@ import numpy as np
 
 from timing import table
 from vendirl.cli import keep_compiled_programs
-from vendirl.data import each, read
-from vendirl.evaluation.coverage import state_coverage
+from vendirl.data import read, sources_in
+from vendirl.evaluation.measures.coverage import state_coverage
 from vendirl.training.comparing import contestants, train_all
 from vendirl.training.settings import Settings
 
@@ -24,7 +24,7 @@ def run(out: Path = Path("runs/coverage"), steps: float = 1e6, seeds: int = 5) -
     settings = Settings(env="open", skills=8, seeds=seeds, steps=steps)
     rows = []
     for name, folder in train_all(contestants(METHODS, ["mmd(scale=4)"], settings), out).items():
-        found = [read(path) for path in each(folder)]
+        found = [read(path) for path in sources_in(folder)]
         cells = [state_coverage(data, bin=CELL).value for data in found]
         reach = [np.linalg.norm(data.observations - 0.5, axis=-1).max() for data in found]
         spread = f"{min(cells):.0f} to {max(cells):.0f}"

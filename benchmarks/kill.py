@@ -17,12 +17,12 @@ import numpy as np
 
 import vendirl as vr
 from vendirl.training import checkpoint
-from vendirl.training.run import run
+from vendirl.training.driver import run
 from vendirl.training.settings import Settings
 
 TIMES = 20
 PROGRAM = """
-import json, sys, vendirl.training.run as r
+import json, sys, vendirl.training.driver as r
 from vendirl.cli import keep_compiled_programs
 from vendirl.training.settings import Settings
 keep_compiled_programs()

@@ -46,7 +46,7 @@ def mixture(n: int) -> np.ndarray:
 
 def one(n: int, q: float, method: str, settings: dict) -> None:
     """Print a row, from a process of its own, so that its peak of memory is its own."""
-    from vendirl.evaluation.large import vendi_score_of_items
+    from vendirl.score.large import vendi_score_of_items
 
     X = mixture(n)
     start = time.perf_counter()

@@ -14,8 +14,8 @@ import jax
 
 from rival import HEADER, Rival, in_turns, speeds
 from timing import table
-from vendirl.training.blocks import compiled_block
-from vendirl.training.run import begin
+from vendirl.training.blocks import CompiledBlock
+from vendirl.training.driver import begin
 from vendirl.training.settings import BLOCK, Settings
 
 SCENES, STEPS = 256, 50
@@ -45,10 +45,10 @@ for line in sys.stdin:
 def ours(settings: Settings) -> Callable[[], float]:
     """A function that trains one block of epochs and returns the steps per second."""
     this = begin(settings)
-    block = compiled_block(this, eqx.filter(this.training, eqx.is_array, inverse=True))
+    block = CompiledBlock(this.loop, this.training, seeds=1)
     arrays = eqx.filter(this.training, eqx.is_array)
     arrays, _ = jax.block_until_ready(block(arrays))
-    steps = settings.scenes * this.loop.chunk * this.loop.chunks * BLOCK
+    steps = settings.scenes * this.loop.steps_of_an_epoch * BLOCK
 
     def measure() -> float:
         start = time.perf_counter()

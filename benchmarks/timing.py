@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl.cli.cache
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
 
 import jax
 

@@ -12,7 +12,7 @@ import numpy as np
 import vendirl as vr
 from timing import table
 from vendirl.cli import keep_compiled_programs
-from vendirl.training.run import run as train
+from vendirl.training.driver import run as train
 from vendirl.training.settings import Settings
 
 GOALS = {

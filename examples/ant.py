@@ -13,7 +13,6 @@ import numpy as np
 
 import vendirl as vr
 from vendirl.algorithms.ppo import PPO
-from vendirl.cli import progress_bar
 
 STEPS = float(sys.argv[1]) if len(sys.argv) > 1 else 1.6e6
 
@@ -29,20 +28,18 @@ def directions(ends: np.ndarray, far: float = 0.5, apart: float = 30.0) -> int:
 
 
 if __name__ == "__main__":
-    with progress_bar() as progress:
-        run = vr.train(
-            # No contact forces: 78 of 105 numbers that are nearly always zero.
-            "envpool:Ant-v5(episode_length=100, use_contact_force=False)",
-            "mmd(scale=4).on(x_velocity, y_velocity)",
-            skills=8,
-            scenes=64,
-            steps=STEPS,
-            separate=True,
-            log_std=-1.0,
-            ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
-            out="runs/ant",
-            progress=progress,
-        )
+    run = vr.train(
+        # No contact forces: 78 of 105 numbers that are nearly always zero.
+        "envpool:Ant-v5(episode_length=100, use_contact_force=False)",
+        "mmd(scale=4).on(x_velocity, y_velocity)",
+        skills=8,
+        scenes=64,
+        steps=STEPS,
+        separate=True,
+        log_std=-1.0,
+        ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
+        out="runs/ant",
+    )
     x, y = (run.environment.feature_names.index(name) for name in "xy")
     ends = run.rollout(episodes=10, draw=1)[:, :, -1][..., [x, y]].mean(1)
     for skill, (east, north) in enumerate(ends):

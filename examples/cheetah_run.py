@@ -8,25 +8,21 @@ import sys
 
 import vendirl as vr
 from vendirl.algorithms.ppo import PPO
-from vendirl.cli import keep_compiled_programs, progress_bar
 
 STEPS = float(sys.argv[1]) if len(sys.argv) > 1 else 2.5e6
 
 if __name__ == "__main__":
-    keep_compiled_programs()  # compiling the physics takes minutes, once
-    with progress_bar() as progress:
-        run = vr.train(
-            "playground:CheetahRun(episode_length=100)",
-            "mmd(scale=1).on(x_velocity)",
-            skills=8,
-            scenes=64,
-            steps=STEPS,
-            separate=True,
-            log_std=-1.0,
-            ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
-            out="runs/cheetah-run",
-            progress=progress,
-        )
+    run = vr.train(
+        "playground:CheetahRun(episode_length=100)",
+        "mmd(scale=1).on(x_velocity)",
+        skills=8,
+        scenes=64,
+        steps=STEPS,
+        separate=True,
+        log_std=-1.0,
+        ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
+        out="runs/cheetah-run",
+    )
     velocity = run.environment.feature_names.index("x_velocity")
     speeds = run.rollout(episodes=10, draw=1)[..., velocity].mean((1, 2))
     print("mean x-velocity of each skill:", ", ".join(f"{speed:+.2f}" for speed in sorted(speeds)))

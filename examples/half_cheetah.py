@@ -15,29 +15,26 @@ import sys
 
 import vendirl as vr
 from vendirl.algorithms.ppo import PPO
-from vendirl.cli import progress_bar
-from vendirl.video import write_all
+from vendirl.show.films import write_all
 
 METHOD = sys.argv[1] if len(sys.argv) > 1 else "vendirl"
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 
 if __name__ == "__main__":
-    with progress_bar() as progress:
-        run = vr.train(
-            "envpool:HalfCheetah-v5(episode_length=100)",
-            "mmd(scale=1).on(x_velocity)",
-            skills=8,
-            method=METHOD,
-            scenes=64,
-            steps=2.5e6,
-            seed=SEED,
-            separate=True,  # a network for each skill: gaits are in each other's way in one
-            log_std=-1.0,  # of actions in [-1, 1]: a gait does not survive much noise
-            # Rewards come at every step and their effect is soon over, so far futures are noise to be discounted.
-            ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
-            out=f"runs/half-cheetah-{METHOD}-{SEED}",
-            progress=progress,
-        )
+    run = vr.train(
+        "envpool:HalfCheetah-v5(episode_length=100)",
+        "mmd(scale=1).on(x_velocity)",
+        skills=8,
+        method=METHOD,
+        scenes=64,
+        steps=2.5e6,
+        seed=SEED,
+        separate=True,  # a network for each skill: gaits are in each other's way in one
+        log_std=-1.0,  # of actions in [-1, 1]: a gait does not survive much noise
+        # Rewards come at every step and their effect is soon over, so far futures are noise to be discounted.
+        ppo=PPO(learning_rate=2e-3, discount=0.99, gae_lambda=0.95),
+        out=f"runs/half-cheetah-{METHOD}-{SEED}",
+    )
     velocity = run.environment.feature_names.index("x_velocity")
     episodes = run.rollout(episodes=10, draw=1)  # held out: acting without noise, from new starts
     speeds = episodes[..., velocity].mean((1, 2))

@@ -3,19 +3,22 @@
 import importlib
 from typing import TYPE_CHECKING
 
+import vendirl._host  # noqa: F401  (first: it speaks to JAX before that is imported)
+from vendirl._moved import point_the_way
+
 if TYPE_CHECKING:
-    from vendirl import devices, environments, methods, similarity, wrappers
-    from vendirl.border import Border
+    from vendirl import algorithms, environments, methods, similarity, wrappers
     from vendirl.data import Trajectories, read
     from vendirl.evaluation import Comparison, Diversity, Evaluation, Measure, compare, effective_number, evaluate
-    from vendirl.evaluation.large import LargeScore, vendi_score_of_items
-    from vendirl.memory import FadingMemory, Queue, SkillMemory
-    from vendirl.report import write_report
-    from vendirl.reward import Following, relabel
-    from vendirl.score import Vendi, vendi, vendi_score, vendi_score_features
+    from vendirl.memory import FadingMemory, Following, Queue, SkillMemory, relabel
+    from vendirl.score import Border, Vendi, vendi, vendi_score, vendi_score_features
+    from vendirl.score.large import LargeScore, vendi_score_of_items
+    from vendirl.show.report import write_report
     from vendirl.similarity import Similarity, kernel_matrix
+    from vendirl.training import devices
     from vendirl.training.attainable import Attainable, attainable
-    from vendirl.training.run import Run, load, train
+    from vendirl.training.driver import load, train
+    from vendirl.training.run import Run
     from vendirl.training.settings import Settings
 
 __version__ = "0.1.0"
@@ -23,20 +26,26 @@ __version__ = "0.1.0"
 # Where names are; they are imported when first asked for. Measuring and rewarding thus load no environment, network or
 # trainer, and the command line can speak to JAX before it is there.
 _PLACES = {
-    "border": ["Border"],
     "data": ["Trajectories", "read"],
     "evaluation": ["Comparison", "Diversity", "Evaluation", "Measure", "compare", "effective_number", "evaluate"],
-    "evaluation.large": ["LargeScore", "vendi_score_of_items"],
-    "memory": ["FadingMemory", "Queue", "SkillMemory"],
-    "report": ["write_report"],
-    "reward": ["Following", "relabel"],
-    "score": ["Vendi", "vendi", "vendi_score", "vendi_score_features"],
+    "memory": ["FadingMemory", "Following", "Queue", "SkillMemory", "relabel"],
     "similarity": ["Similarity", "kernel_matrix"],
     "training.attainable": ["Attainable", "attainable"],
-    "training.run": ["Run", "load", "train"],
+    "training.driver": ["load", "train"],
+    "training.run": ["Run"],
     "training.settings": ["Settings"],
+    "show.report": ["write_report"],
+    "score": ["Border", "Vendi", "vendi", "vendi_score", "vendi_score_features"],
+    "score.large": ["LargeScore", "vendi_score_of_items"],
 }
-_MODULES = ("devices", "environments", "methods", "similarity", "wrappers")
+_MODULES = {
+    "algorithms": "algorithms",
+    "devices": "training.devices",
+    "environments": "environments",
+    "methods": "methods",
+    "similarity": "similarity",
+    "wrappers": "wrappers",
+}
 _PLACE = {name: f"vendirl.{place}" for place, names in _PLACES.items() for name in names}
 
 __all__ = [
@@ -56,6 +65,7 @@ __all__ = [
     "SkillMemory",
     "Trajectories",
     "Vendi",
+    "algorithms",
     "attainable",
     "compare",
     "devices",
@@ -80,7 +90,7 @@ __all__ = [
 
 def __getattr__(name: str):
     if name in _MODULES:
-        return importlib.import_module(f"vendirl.{name}")
+        return importlib.import_module(f"vendirl.{_MODULES[name]}")
     if name not in _PLACE:
         raise AttributeError(f"module 'vendirl' has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
@@ -89,3 +99,6 @@ def __getattr__(name: str):
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+point_the_way()

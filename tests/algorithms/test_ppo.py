@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from vendirl.algorithms.ppo import PPO, advantages
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.spaces import Box, Discrete
-from vendirl.policies import SkillPolicy, noise
-from vendirl.rollout import rollout
+from vendirl.skills.policy import SkillPolicy, noise
+from vendirl.skills.rollout import rollout
 
 KEY = jax.random.key(0)
 NEW = eqx.filter_jit(SkillPolicy)

@@ -7,13 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_ppo import EndlessReward, FourRewards, NearReward, Probe, probe_state
 
+from tests.algorithms.test_ppo import EndlessReward, FourRewards, NearReward, Probe, probe_state
+from vendirl.algorithms import Context
 from vendirl.algorithms.sac import SAC
 from vendirl.environments.spaces import Box, Discrete
-from vendirl.policies import SkillPolicy, noise
-from vendirl.rollout import rollout
-from vendirl.training.run import run
+from vendirl.skills.policy import SkillPolicy, noise
+from vendirl.skills.rollout import rollout
+from vendirl.training.driver import run
+from vendirl.training.problem import build
 from vendirl.training.settings import Settings
 
 KEY = jax.random.key(0)
@@ -71,9 +73,8 @@ def train(environment, sac, updates, scenes=16, steps=8, skills=1, cumulants=Non
         policy, learner = eqx.combine(arrays, static)
         rollout_key, update_key = jax.random.split(key)
         states, elapsed, batch = act(policy, states, elapsed, rollout_key)
-        policy, learner, metrics = sac.update(
-            policy, learner, batch, paid(batch), update_key, relabel=relabel, whole=whole
-        )
+        context = Context(rewards_now=relabel, whole_stretches=whole)
+        policy, learner, metrics = sac.update(policy, learner, batch, paid(batch), update_key, context)
         return (eqx.filter((policy, learner), eqx.is_array), states, elapsed), metrics
 
     scan = jax.jit(lambda carry, keys: jax.lax.scan(update, carry, keys))
@@ -173,7 +174,7 @@ def test_squashed_actions_have_the_density_they_claim():
 
 def test_discrete_actions_are_refused():
     with pytest.raises(ValueError, match="SAC needs continuous actions"):
-        Settings(env="point(discrete=True)", learner="sac").build()
+        build(Settings(env="point(discrete=True)", learner="sac"))
 
 
 SMALL = Settings(similarity="mmd(scale=4)", skills=4, learner="sac", scenes=32, refill="shared", steps=32 * 50 * 60)

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-import fuzz_data
+from tests import fuzz_data
 from vendirl.data import Trajectories, read
 
 FILES, ARGUMENTS = 250, 150

@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from fuzz_data import Member, archive, packed
-from vendirl.data import Trajectories, each, npz, read, read_npz, write_npz
+from tests.fuzz_data import Member, archive, packed
+from vendirl.data import Trajectories, npz, read, read_npz, sources_in, write_npz
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 4, 3))
@@ -292,6 +292,6 @@ def test_folders_of_runs(tmp_path):
         write_npz(tmp_path / seed / "trajectories.npz", data)
     with pytest.raises(ValueError, match=r"holds several seeds; give one of .*seed-10"):
         read(tmp_path)
-    assert each(tmp_path) == [str(tmp_path / "seed-9"), str(tmp_path / "seed-10")]
+    assert sources_in(tmp_path) == [str(tmp_path / "seed-9"), str(tmp_path / "seed-10")]
     same(read(tmp_path / "seed-9", ["feature 1"]), data.on(1))
-    assert each(tmp_path / "seed-9") == [str(tmp_path / "seed-9")]
+    assert sources_in(tmp_path / "seed-9") == [str(tmp_path / "seed-9")]

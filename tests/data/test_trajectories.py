@@ -138,7 +138,7 @@ def test_features_are_chosen_by_name_or_number():
         assert part.features == tuple(data.features[c] for c in columns)
         np.testing.assert_array_equal(part.observations, data.observations[:, columns])
     for chosen, reason in (
-        (("z",), "no feature is called 'z'; there are x, y, 2"),
+        (("z",), "no feature is called 'z'; the features are x, y, 2"),
         (("xx",), "no feature is called 'xx'; did you mean 'x'"),
         ((3,), "feature 3 is out of range: there are 3"),
         (("17",), "feature 17 is out of range"),

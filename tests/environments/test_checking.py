@@ -39,7 +39,7 @@ def test_an_environment_of_ones_own_trains_as_an_object(tmp_path):
     assert run.settings.env == "object:Line"
     assert run.scores[0] > 1.5
     assert (tmp_path / "run" / "figure.png").exists()
-    with pytest.raises(ValueError, match="was an object; pass it again"):
+    with pytest.raises(ValueError, match="Line, was an object, which its text cannot rebuild; pass it again"):
         vr.load(tmp_path / "run")
     assert vr.load(tmp_path / "run", env=Line()).scores == pytest.approx(run.scores)
 

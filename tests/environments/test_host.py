@@ -9,7 +9,7 @@ import pytest
 import vendirl as vr
 from vendirl.environments import Box, EnvironmentFailure, HostEnvironment, Scenes, Step
 from vendirl.environments.checking import check
-from vendirl.host_rollout import Stage
+from vendirl.skills.host_rollout import Stage
 
 
 class Counting(HostEnvironment):

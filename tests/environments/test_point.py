@@ -214,6 +214,7 @@ def test_every_part_can_be_reached(World, cells):
         ({"noise": -0.1}, "noise=-0.1 must be .* at least 0"),
         ({"episode_length": 0}, "episode_length=0 must be at least 1"),
         ({"discrete": True, "moves": 7}, "moves=7: choose 5 .* or 9"),
+        ({"discrete": True, "moves": "all"}, "moves='all': choose 5 .* or 9"),
     ],
 )
 def test_refuses_bad_settings(settings, complaint):

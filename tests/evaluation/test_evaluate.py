@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vendirl as vr
-from vendirl.evaluation.resampling import Dealer, half_deals, shuffled_deals
+from vendirl.evaluation.resampling import half_deals, shuffled_deals
 
 
 def noisy(means, episodes, seed, noise=1.0, T=4):
@@ -32,8 +32,8 @@ def test_kernel_matrices_of_deals_are_those_of_the_dealt_episodes(similarity):
     generator = np.random.default_rng(1)
     deals = half_deals(data.of_skill, 3, generator) + shuffled_deals(data.of_skill, 3, generator)
     episodes = list(data)
-    found = [Dealer(k, episodes).matrices([deal])[0] for deal in deals]
-    assert np.allclose(Dealer(k, episodes).matrices(deals[:3]), found[:3], rtol=1e-12)
+    found = [k.regroup(episodes).matrices([deal])[0] for deal in deals]
+    assert np.allclose(k.regroup(episodes).matrices(deals[:3]), found[:3], rtol=1e-12)
     for K, deal in zip(found, deals, strict=True):
         expected = vr.kernel_matrix(k, [[episodes[e] for e in chosen] for chosen in deal])
         np.testing.assert_allclose(K, expected, rtol=1e-9, atol=1e-12)

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from vendirl.rollout import Transition
+from vendirl.skills.rollout import Transition
 
 
 def batch(observations, skill, ended=None, reward=None) -> Transition:
@@ -31,7 +31,7 @@ def linear(weights):
     """A network that is a linear function of its input."""
     import jax
 
-    from vendirl.networks import Network
+    from vendirl.skills.networks import Network
 
     weights = np.asarray(weights, np.float32)
     network = Network((weights.shape[1], weights.shape[0]), 1.0, jax.random.normal(jax.random.key(0), (weights.size,)))

@@ -7,7 +7,7 @@ which all but stay where they are, score little more than 1.
 import numpy as np
 import pytest
 
-from vendirl.training.run import run
+from vendirl.training.driver import run
 from vendirl.training.settings import Settings
 
 # Method -> what it is after, which way is better, and a score that it must reach and random skills are far from.

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from batches import batch, linear
 
-from vendirl.environments import make
+from tests.methods.batches import batch, linear
+from vendirl.environments import Box, make
 from vendirl.methods import Combined, known, parse_method
 from vendirl.methods.becl import BeCL
 from vendirl.methods.cic import CIC
@@ -20,19 +20,30 @@ from vendirl.methods.diayn import DIAYN
 from vendirl.methods.diayn_sn import DIAYNSN
 from vendirl.methods.disk import DISk, States
 from vendirl.methods.eigenoptions import Eigenoptions, Laplacian
+from vendirl.methods.fitted import firsts, network
 from vendirl.methods.lsd import LSD
-from vendirl.methods.method import Setting, firsts, network
 from vendirl.methods.metra import METRA, Encoder
 from vendirl.methods.particles import nearest, particle_entropy
+from vendirl.methods.problem import Problem
 from vendirl.methods.random import FromEnvironment, Random
 from vendirl.methods.spectral import contracted, spectral_bound
 from vendirl.methods.vic import RVIC, VIC
 from vendirl.methods.visr import APS, VISR, infer_skill
 from vendirl.methods.wurl import WURL, Targets, transport
+from vendirl.similarity import mmd
+from vendirl.skills.policy import SkillPolicy
+from vendirl.training.problem import build
 from vendirl.training.settings import Settings
 
 KEY = jax.random.key(0)
+POLICY = SkillPolicy(2, Box(2), 2, key=KEY, hidden=(4,))
 TWO = [[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]], [[0.0, 0.0], [0.0, 1.0], [0.0, 2.0]]]  # two scenes, two steps
+
+
+def bound(method, skills=2, scenes=4, environment="point"):
+    """A method put to a small problem."""
+    world = make(environment)
+    return method.bind(Problem(world, mmd(), method.space(skills), skills, scenes, steps=2, epochs=10))
 
 
 def log_softmax(x):
@@ -80,8 +91,8 @@ def test_the_bound_on_the_spectral_norm_is_close(shape):
 
 @pytest.mark.parametrize("method", [DIAYNSN(), LSD()], ids=["diayn-sn", "lsd"])
 def test_what_is_learned_stays_contracted(method):
-    setting = Setting(make("point"), 4, 8, 2, 10)
-    state = method.start(setting, None, KEY)
+    method = bound(method, 4, 8)
+    state = method.start(POLICY, KEY)
     goals = method.space(4).sample(KEY, 8)
     rows = batch(np.random.default_rng(0).normal(size=(8, 3, 2)) * 9, goals)
     for _ in range(5):
@@ -124,36 +135,36 @@ def test_dads_contrasts_with_the_marginal_over_all_skills():
     log_q = np.stack([-0.5 * ((change - 3 * np.eye(2)[g]) ** 2).sum(-1) for g in range(2)], -1)
     own = np.stack([log_q[0, :, 0], log_q[1, :, 1]])
     marginal = np.log(np.exp(log_q).mean(-1))
-    np.testing.assert_allclose(DADS().rewards(model, rows), own - marginal, rtol=1e-4)
-    assert float(DADS().loss(model, rows, KEY)[0]) == pytest.approx(-own.mean(), rel=1e-4)
-    np.testing.assert_allclose(DADS(clip=0.1).rewards(model, rows), 0.1, rtol=1e-5)
+    np.testing.assert_allclose(bound(DADS()).rewards(model, rows), own - marginal, rtol=1e-4)
+    assert float(bound(DADS()).loss(model, rows, KEY)[0]) == pytest.approx(-own.mean(), rel=1e-4)
+    np.testing.assert_allclose(bound(DADS(clip=0.1)).rewards(model, rows), 0.1, rtol=1e-5)
 
 
 def test_metra_pays_progress_along_z_and_its_dual_follows_the_constraint():
     z = np.array([[1.0, 0.0], [0.0, 1.0]])
     rows = batch(TWO, z)
     model = Encoder(linear(2 * np.eye(2)), jnp.log(30.0))
-    np.testing.assert_allclose(METRA().rewards(model, rows), 2.0)
-    gradient = jax.grad(lambda m: METRA().loss(m, rows, KEY)[0])(eqx.filter(model, eqx.is_inexact_array))
+    np.testing.assert_allclose(bound(METRA()).rewards(model, rows), 2.0)
+    gradient = jax.grad(lambda m: bound(METRA()).loss(m, rows, KEY)[0])(eqx.filter(model, eqx.is_inexact_array))
     assert float(gradient.log_dual) == pytest.approx(1 - 4, rel=1e-5)  # steps of 2 are too long: the dual must rise
     short = Encoder(linear(0.5 * np.eye(2)), jnp.log(30.0))
-    gradient = jax.grad(lambda m: METRA().loss(m, rows, KEY)[0])(eqx.filter(short, eqx.is_inexact_array))
+    gradient = jax.grad(lambda m: bound(METRA()).loss(m, rows, KEY)[0])(eqx.filter(short, eqx.is_inexact_array))
     assert float(gradient.log_dual) == pytest.approx(METRA().slack, rel=1e-5)  # within: falls, but by the slack only
-    loss = METRA().loss(model, rows, KEY)[0]
+    loss = bound(METRA()).loss(model, rows, KEY)[0]
     assert float(loss) == pytest.approx(np.log(30) * (1 - 4) - (2 + 30 * (1 - 4)), rel=1e-5)
-    mean = METRA(mean_norm=True).loss(model, rows, KEY)[1]["step_norm"]
+    mean = bound(METRA(mean_norm=True)).loss(model, rows, KEY)[1]["step_norm"]
     assert float(mean) == pytest.approx(2)
 
 
 def test_discrete_metra_uses_centred_vectors():
     rows = batch(TWO, [0, 1])
     model = Encoder(linear(np.eye(2)), jnp.log(30.0))
-    np.testing.assert_allclose(METRA(discrete=True).rewards(model, rows), 1.0)  # z = (1, -1) and (-1, 1)
+    np.testing.assert_allclose(bound(METRA(discrete=True)).rewards(model, rows), 1.0)  # z = (1, -1) and (-1, 1)
 
 
 def test_lsd_pays_progress_along_z():
     rows = batch(TWO, np.array([[3.0, 0.0], [0.0, -1.0]]))
-    np.testing.assert_allclose(LSD().rewards(linear(np.eye(2)), rows), [[3, 3], [-1, -1]])
+    np.testing.assert_allclose(bound(LSD()).rewards(linear(np.eye(2)), rows), [[3, 3], [-1, -1]])
 
 
 def test_csf_contrasts_with_fresh_directions():
@@ -187,12 +198,12 @@ def test_particles():
 
 def test_becl_is_a_softmax_over_one_state_of_each_skill():
     rows = batch(TWO, [0, 1])  # all states of a skill have the same direction, so the draw does not matter
-    model = (linear(np.eye(2)), jnp.zeros(2))
+    model = linear(np.eye(2))
     share = log_softmax([1 / 0.5, 0.0])[0]
-    np.testing.assert_allclose(BeCL().rewards(model, rows), math.exp(share), rtol=1e-5)
-    assert float(BeCL().loss(model, rows, KEY)[0]) == pytest.approx(-share, rel=1e-5)
-    absent = (linear(np.eye(2)), jnp.zeros(5))  # three skills that no scene follows do not count
-    np.testing.assert_allclose(BeCL().rewards(absent, rows), math.exp(share), rtol=1e-5)
+    np.testing.assert_allclose(bound(BeCL()).rewards(model, rows), math.exp(share), rtol=1e-5)
+    assert float(bound(BeCL()).loss(model, rows, KEY)[0]) == pytest.approx(-share, rel=1e-5)
+    more = bound(BeCL(), skills=5)  # three skills that no scene follows do not count
+    np.testing.assert_allclose(more.rewards(model, rows), math.exp(share), rtol=1e-5)
 
 
 def test_cic_contrasts_a_transition_with_the_skills_of_all_scenes():
@@ -207,14 +218,22 @@ def test_cic_contrasts_a_transition_with_the_skills_of_all_scenes():
 def test_disk_pays_distance_to_earlier_skills_less_distance_to_its_own():
     kept = jnp.stack([jnp.zeros((4, 2)), jnp.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [2.0, 0.0]])])
     state = States(kept, jnp.array(9), jnp.array(10))
-    method = DISk(states=4, neighbours=1, consistency=0.5)
+    method = bound(DISk(states=4, neighbours=1, consistency=0.5), scenes=3)
     rows = batch([TWO[0]], [1])
-    np.testing.assert_array_equal(method.goals(state, None, 3, 9, KEY), [1, 1, 1])
+    np.testing.assert_array_equal(method.goals(state, jnp.array(9), KEY), [1, 1, 1])
     _, rewards, _ = method.reward(state, rows)
     α = 0.5 * (9 - 5) / 5
     np.testing.assert_allclose(rewards, [[1 - α * 0, 2 - α * 0]], atol=1e-4)
     first = States(kept, jnp.array(0), jnp.array(10))
     np.testing.assert_allclose(method.reward(first, rows)[1], 0, atol=1e-5)  # nothing came before, and α is 0
+
+
+def test_disk_keeps_no_more_states_than_there_are():
+    method = bound(DISk(states=128), scenes=3)
+    state = method.start(POLICY, KEY)
+    rows = batch([TWO[0]] * 3, [0, 0, 0])
+    state, _ = method.learn(state, rows, KEY)
+    np.testing.assert_array_equal(state.kept[0], np.asarray(rows.next_observation).reshape(6, 2))
 
 
 def test_sliced_transport_is_the_best_assignment_in_one_dimension():
@@ -245,9 +264,9 @@ def test_eigenoptions_go_up_and_down_the_eigenvectors_after_the_constant_one():
 def test_a_sum_of_methods_pays_the_weighted_sum():
     method = parse_method("diayn + 0.5*environment")
     assert isinstance(method, Combined)
-    setting = Setting(make("point"), 2, 2, 2, 10)
+    method = bound(method)
     rows = batch(TWO, [0, 1], reward=np.ones((2, 2)))
-    state = method.start(setting, None, KEY)
+    state = method.start(POLICY, KEY)
     _, rewards, metrics = method.reward(state, rows)
     own = DIAYN().reward(state[0], rows)[1]
     np.testing.assert_allclose(rewards, own + 0.5, rtol=1e-5)
@@ -255,16 +274,16 @@ def test_a_sum_of_methods_pays_the_weighted_sum():
 
 
 def test_chosen_features_are_all_that_a_model_sees():
-    method = parse_method("diayn.on(y)").resolve(make("point"))
-    state = method.start(Setting(make("point"), 2, 2, 2, 10), None, KEY)
+    method = bound(parse_method("diayn.on(y)"))
+    state = method.start(POLICY, KEY)
     assert state.model.layers[0].weight.shape[1] == 1
     rows = batch(TWO, [0, 1])
     moved = eqx.tree_at(lambda b: b.next_observation, rows, rows.next_observation + jnp.array([5.0, 0.0]))
     np.testing.assert_array_equal(method.reward(state, rows)[1], method.reward(state, moved)[1])
     with pytest.raises(ValueError, match="no feature is called 'height'"):
-        parse_method("diayn.on(height)").resolve(make("point"))
+        bound(parse_method("diayn.on(height)"))
     with pytest.raises(ValueError, match="feature 7 is out of range"):
-        parse_method("metra.on(7)").resolve(make("point"))
+        bound(parse_method("metra.on(7)"))
 
 
 @pytest.mark.parametrize(
@@ -284,11 +303,11 @@ def test_text_that_is_no_method_is_refused(text, message):
 
 def test_methods_with_different_skill_spaces_cannot_be_added():
     with pytest.raises(ValueError, match="different skill spaces"):
-        Settings(method="metra + cic").build()
+        build(Settings(method="metra + cic"))
     with pytest.raises(ValueError, match="counts its skills"):
-        Settings(method="metra + vendirl").build()
+        build(Settings(method="metra + vendirl"))
     with pytest.raises(ValueError, match="separate networks need skills that are numbers"):
-        Settings(method="metra", separate=True).build()
+        build(Settings(method="metra", separate=True))
 
 
 def test_all_the_named_methods_are_there():

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-import reference
+from tests import reference
 from vendirl import similarity as s
 
 CENTER = (0.3, 0.2)

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from similarity_cases import CASES
 
-import reference
 import vendirl as vr
-from generators import PRECISIONS, precision, skill_set, skill_sets, tolerance
+from tests import reference
+from tests.generators import PRECISIONS, precision, skill_set, skill_sets, tolerance
+from tests.similarity.similarity_cases import CASES
 from vendirl import similarity as s
 
 SCENES = 256
@@ -396,7 +396,7 @@ def test_errors_of_similarities_that_do_not_fit_the_trajectories():
         vr.kernel_matrix(s.cosine(center=[1, 2, 3]), x)
     with pytest.raises(ValueError, match=r"names has 1 entries, but the observations have 2 features"):
         vr.kernel_matrix(s.mmd(), x, names=["x"])
-    with pytest.raises(TypeError, match=r"similarity must be a Similarity such as .*cosine\(\), but is str.*parse"):
-        vr.kernel_matrix("cosine", x)
+    with pytest.raises(TypeError, match=r"similarity must be a Similarity such as .*cosine\(\), or its text, but is int"):
+        vr.kernel_matrix(3, x)
     with pytest.raises(TypeError, match=r"similarity must be a Similarity"):
         vr.kernel_matrix(s.cosine, x)

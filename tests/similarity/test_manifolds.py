@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import vendirl as vr
 from vendirl import similarity as s
-from vendirl.similarity import manifolds
-from vendirl.similarity.algebra import compiled_matrix
+from vendirl.similarity import SkillSet, manifolds
 from vendirl.similarity.manifolds import Pool, overlap_kernel, precision_matrix
-from vendirl.similarity.observations import as_observations
+from vendirl.similarity.similarity import compiled_matrix
 
 
 def reference(skills, neighbours):
@@ -148,7 +147,7 @@ def test_kernel_matrix_on_the_host_is_the_compiled_one():
     assert not s.cosine().on_host
     assert not (s.cosine() * s.mmd() + s.angle().on(0)).on_host
     with jax.enable_x64(True):
-        expected = compiled_matrix(k, as_observations(ragged))
+        expected = compiled_matrix(k, SkillSet.of(ragged))
     found = vr.kernel_matrix(k, ragged)
     assert isinstance(found, np.ndarray)
     assert found.dtype == np.float64

@@ -11,21 +11,22 @@ import pytest
 
 import vendirl as vr
 from vendirl.memory import SkillMemory
+from vendirl.memory.reward import relabel
 from vendirl.methods import known
-from vendirl.reward import relabel
-from vendirl.rollout import trajectories
+from vendirl.skills.rollout import roll_out_skills
+from vendirl.training.problem import Objects, build, new_policy
 from vendirl.training.settings import Settings
 
 SMALL = Settings(similarity="mmd(scale=4)", skills=3, scenes=8, refill="shared", steps=8 * 50 * 10, hidden=(8,))
 SMALL = dataclasses.replace(SMALL, ppo=dataclasses.replace(SMALL.ppo, minibatches=2, epochs=1))
 
 
-def started(settings, seed=0):
-    _, _, loop = settings.build()
+def started(settings, seed=0, environment=None):
+    _, loop = build(settings, Objects(environment))
 
     def start(key):
         policy_key, key = jax.random.split(key)
-        return loop.start(settings.policy(loop, policy_key), key)
+        return loop.start(new_policy(settings, loop, policy_key), key)
 
     return loop, eqx.filter_jit(start)(jax.random.key(seed))
 
@@ -58,13 +59,13 @@ def test_an_epoch_of_every_kind_gives_finite_metrics_and_moves_the_skills(change
 @pytest.mark.parametrize("method", sorted(known()))
 def test_an_epoch_keeps_the_types_of_everything_so_that_the_next_is_not_compiled_anew(method, learner):
     settings = dataclasses.replace(SMALL, method=method, learner=learner)
-    _, _, loop = settings.build()
+    _, loop = build(settings)
 
     def start(key):
-        return eqx.filter(loop.start(settings.policy(loop, key), key), eqx.is_array)
+        return eqx.filter(loop.start(new_policy(settings, loop, key), key), eqx.is_array)
 
     def after(key):
-        return eqx.filter(loop.epoch(loop.start(settings.policy(loop, key), key))[0], eqx.is_array)
+        return eqx.filter(loop.epoch(loop.start(new_policy(settings, loop, key), key))[0], eqx.is_array)
 
     before, after = (jax.eval_shape(function, jax.random.key(0)) for function in (start, after))
     for (path, x), y in zip(jax.tree.leaves_with_path(before), jax.tree.leaves(after), strict=True):
@@ -76,8 +77,8 @@ def test_the_score_of_an_epoch_is_that_of_the_relabelled_memory():
     loop, training = started(dataclasses.replace(SMALL, refill="pool(2)"))
     _, metrics = eqx.filter_jit(loop.epoch)(training)
     _, fill_key, goal_key, chunk_key = jax.random.split(training.key, 4)
-    points = trajectories(loop.environment, training.policy, jnp.arange(3), fill_key, episodes=2)
-    memory = loop.method.refill(points)
+    points = roll_out_skills(loop.problem.environment, training.policy, jnp.arange(3), fill_key, episodes=2)
+    memory = loop.method.filled(points)
     goals = jax.random.randint(goal_key, (8,), 0, 3)
     rollout_key = jax.random.split(chunk_key, (1, 2))[0, 0]
     _, _, batch = loop._act(training.policy, training.states, training.elapsed, goals, rollout_key)
@@ -135,9 +136,7 @@ def test_early_termination_keeps_the_queue_full():
             far = jnp.abs(new.observation - 0.5).max() > 0.2
             return eqx.tree_at(lambda s: s.terminated, new, far)
 
-    loop, _ = started(SMALL)
-    loop = dataclasses.replace(loop, environment=Short(), method=dataclasses.replace(loop.method, environment=Short()))
-    training = loop.start(SMALL.policy(loop, jax.random.key(0)), jax.random.key(1))
+    loop, training = started(SMALL, environment=Short())
     new, metrics = eqx.filter_jit(loop.epoch)(training)
     assert np.isfinite(float(metrics["score"]))
     assert int(new.elapsed.min()) >= 0
@@ -148,7 +147,7 @@ def test_goals_are_uniform():
     """What the loop asks its method for, over many epochs' keys."""
     loop, training = started(SMALL)
     keys = jax.random.split(jax.random.key(0), 500)
-    goals = jax.vmap(lambda key: loop.method.goals(training.method, loop.space, 8, 0, key))(keys)
+    goals = jax.vmap(lambda key: loop.method.goals(training.method, jnp.array(0), key))(keys)
     counts = np.bincount(np.asarray(goals).ravel(), minlength=3)
     expected = 500 * 8 / 3
     assert ((counts - expected) ** 2 / expected).sum() < 13.8  # chi-squared with 2 degrees of freedom, p = 0.001

@@ -15,7 +15,8 @@ import pytest
 
 import vendirl as vr
 from vendirl.algorithms.ppo import PPO
-from vendirl.training.run import NonFiniteRewardError, run
+from vendirl.training.driver import NonFiniteRewardError, run
+from vendirl.training.problem import build
 from vendirl.training.settings import Settings
 
 TINY = Settings(
@@ -93,7 +94,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path):
     command = [
         sys.executable,
         "-c",
-        "import sys, json, vendirl.training.run as r\n"
+        "import sys, json, vendirl.training.driver as r\n"
         "from vendirl.training.settings import Settings\n"
         "r.CHECKPOINT_SECONDS = 0.0\n"
         "r.run(Settings.from_json(json.loads(sys.argv[1])), sys.argv[2], resume=sys.argv[3] == 'resume')",
@@ -155,7 +156,7 @@ def test_non_finite_rewards_stop_the_run_and_name_the_similarity(tmp_path):
         ({"env": "point(noise=-1)"}, "noise"),
         ({"similarity": "cosin"}, "did you mean 'cosine'"),
         ({"similarity": "mmd.on(5)"}, "out of range"),
-        ({"similarity": "mmd.on(z)"}, "no feature 'z'"),
+        ({"similarity": "mmd.on(z)"}, "no feature is called 'z'"),
         ({"refill": "pool(3)"}, "dealt evenly"),
         ({"refill": "often"}, "refill must be"),
         ({"updates": 3}, "does not divide"),
@@ -168,7 +169,7 @@ def test_non_finite_rewards_stop_the_run_and_name_the_similarity(tmp_path):
 )
 def test_what_cannot_be_is_refused_before_compiling(changes, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
-        dataclasses.replace(TINY, **changes).build()
+        build(dataclasses.replace(TINY, **changes))
 
 
 def test_folders_of_others_are_left_alone(tmp_path):

@@ -10,9 +10,9 @@ import pytest
 gym = pytest.importorskip("gymnasium", reason="wrappers for Gymnasium need it: pip install gymnasium")
 
 from gymnasium.vector import AutoresetMode  # noqa: E402
-from walks import UNEQUAL, T, Walk, walks  # noqa: E402
 
 import vendirl as vr  # noqa: E402
+from tests.wrappers.walks import UNEQUAL, T, Walk, walks  # noqa: E402
 from vendirl.environments import Plane  # noqa: E402
 from vendirl.wrappers.gymnasium import VendiVectorEnv, as_gymnasium  # noqa: E402
 

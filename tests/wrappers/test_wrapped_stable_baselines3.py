@@ -14,9 +14,9 @@ with warnings.catch_warnings():
     )
 
 from gymnasium.vector import AutoresetMode  # noqa: E402
-from walks import UNEQUAL, T, walks  # noqa: E402
 
 import vendirl as vr  # noqa: E402
+from tests.wrappers.walks import UNEQUAL, T, walks  # noqa: E402
 from vendirl.wrappers.gymnasium import VendiVectorEnv, as_gymnasium  # noqa: E402
 from vendirl.wrappers.stable_baselines3 import to_vec_env  # noqa: E402
 

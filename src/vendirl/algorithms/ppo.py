@@ -1,27 +1,34 @@
 """Proximal policy optimisation (Schulman et al., 2017), for skills that live in many scenes at once."""
 
+from __future__ import annotations
+
 import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from vendirl.devices import averaged
-from vendirl.policies import SkillPolicy
-from vendirl.rollout import Transition
+from vendirl._text import divisors
+from vendirl.algorithms.algorithm import Algorithm, Context, Metrics, ShapeOfRewards
+from vendirl.environments.spaces import Box, Discrete
+from vendirl.skills.policy import AnyArray, SkillPolicy
+from vendirl.skills.rollout import Transition
 
 
 def advantages(
-    rewards: Float[Array, " T"],
-    values: Float[Array, " T"],
-    next_values: Float[Array, " T"],
-    terminated: Bool[Array, " T"],
-    truncated: Bool[Array, " T"],
-    discount: float,
-    gae_lambda: float,
+    rewards: Float[AnyArray, " T"],
+    values: Float[AnyArray, " T"],
+    next_values: Float[AnyArray, " T"],
+    terminated: Bool[AnyArray, " T"],
+    truncated: Bool[AnyArray, " T"],
+    discount: Float[ArrayLike, ""],
+    gae_lambda: Float[ArrayLike, ""],
 ) -> Float[Array, " T"]:
     """Generalised advantages (Schulman et al., 2016) of one scene.
 
@@ -53,57 +60,76 @@ def shuffled(
 
 
 @dataclasses.dataclass(frozen=True)
-class PPO:
-    """Settings of the learner, and the learner."""
+class PPO(Algorithm):
+    """Proximal policy optimisation: learn from what the skills just did, a little at a time.
+
+    Attributes:
+        discount: γ
+        gae_lambda: λ
+        clip: How far, as a fraction, the probability of an action may move before its gradient is cut.
+        epochs: How often each transition is used in one update.
+        minibatches: Gradient steps in one epoch; divides the number of scenes.
+        anneal: Number of updates over which the learning rate falls linearly to zero; None keeps it constant.
+    """
+
+    name: ClassVar[str] = "ppo"
+    spreads: ClassVar[bool] = True
 
     learning_rate: float = 1e-3
     discount: float = 0.99
-    """γ"""
     gae_lambda: float = 0.95
-    """λ"""
     clip: float = 0.2
-    """How far, as a fraction, the probability of an action may move before its gradient is cut."""
     entropy_coefficient: float = 0.0
     value_coefficient: float = 0.5
     epochs: int = 4
-    """How often each transition is used in one update."""
     minibatches: int = 8
-    """Gradient steps in one epoch; divides the number of scenes."""
     max_grad_norm: float = 0.5
     normalise_advantage: bool = True
     anneal: int | None = None
-    """Number of updates over which the learning rate falls linearly to zero; None keeps it constant."""
 
-    def init(self, policy: SkillPolicy, *_) -> optax.OptState:
+    def check(self, actions: Discrete | Box, scenes: int) -> None:
+        if self.minibatches < 1 or scenes % self.minibatches:
+            raise ValueError(
+                f"ppo.minibatches={self.minibatches} does not divide the {scenes} scenes, of which whole ones make a "
+                f"minibatch; use one of {divisors(scenes)}"
+            )
+
+    def minibatch(self, scenes: int) -> int:
+        return scenes // self.minibatches
+
+    def for_updates(self, updates: int) -> PPO:
+        return dataclasses.replace(self, anneal=updates)
+
+    def init(
+        self,
+        policy: SkillPolicy,
+        key: PRNGKeyArray | None = None,
+        example: Transition | None = None,
+        rewards: ShapeOfRewards | None = None,
+    ) -> PyTree[Array]:
         """The state of the optimiser before the first update."""
         return self._optimiser.init(_flatten(policy)[0])
 
     def update(
         self,
         policy: SkillPolicy,
-        opt_state: optax.OptState,
+        state: PyTree[Array],
         batch: Transition,
         rewards: Float[Array, "scenes steps"],
         key: PRNGKeyArray,
-        remaining: Float[Array, ""] | float = 1.0,
-        devices: int = 1,
-    ) -> tuple[SkillPolicy, optax.OptState, dict[str, Float[Array, ""]]]:
+        context: Context = Context(),  # noqa: B008
+    ) -> tuple[SkillPolicy, PyTree[Array], Metrics]:
         """Improve the policy by what the scenes did.
 
         Minibatches are made of whole scenes: a scene's skill is looked up once, and shuffling moves a few long rows
-        where shuffling single steps would gather every number of the batch.
-
-        Args:
-            batch: transitions with leading axes (scenes, steps), of this policy.
-            rewards: to learn from, in place of `batch.reward`.
-            remaining: the fraction of training that is still to come, by which the entropy bonus is multiplied: skills
-                explore at first and settle at last.
-            devices: over which the scenes are spread; each brings its share of every minibatch.
+        where shuffling single steps would gather every number of the batch. Scenes that are spread over devices stay
+        where they are, and each device brings its share of every minibatch. The entropy bonus is multiplied by
+        `context.remaining`: skills explore at first and settle at last.
 
         Returns:
             The new policy, the new state of the optimiser, and metrics averaged over the gradient steps.
         """
-        scenes = rewards.shape[0]
+        scenes, devices, remaining = rewards.shape[0], context.devices, jnp.asarray(context.remaining, float)
         if scenes % (self.minibatches * devices):
             each = f" of each of {devices} devices" if devices > 1 else ""
             raise ValueError(
@@ -115,7 +141,7 @@ class PPO:
         cut_off = jnp.any(batch.truncated & ~batch.terminated)
         values = policy.values(batch.skill, batch.observation, batch.time)
         next_values = jax.lax.cond(cut_off, _next_values, _values_of_next_rows, policy, batch, values)
-        estimate = jax.vmap(lambda *rows: advantages(*rows, self.discount, self.gae_lambda))
+        estimate = jax.vmap(partial(advantages, discount=self.discount, gae_lambda=self.gae_lambda))
         A = estimate(rewards, values, next_values, batch.terminated, batch.truncated)
         returns = A + values
         if self.normalise_advantage:
@@ -133,17 +159,25 @@ class PPO:
 
         def gradient_step(carry, scenes):
             flat, opt_state = carry
-            found, metrics = averaged(gradient, devices)((flat, remaining), (data, scenes))
+            found, metrics = context.averaged(gradient)((flat, remaining), (data, scenes))
             updates, opt_state = optimiser.update(found, opt_state)
             return (optax.apply_updates(flat, updates), opt_state), metrics
 
         order = shuffled(key, scenes, self.epochs, self.minibatches, devices)
-        (flat, opt_state), metrics = jax.lax.scan(gradient_step, (flat, opt_state), order)
+        (flat, state), metrics = jax.lax.scan(gradient_step, (flat, state), order)
         metrics = jax.tree.map(jnp.mean, metrics)
         metrics["explained_variance"] = 1 - jnp.var(returns - values) / (jnp.var(returns) + 1e-8)
-        return unflatten(flat), opt_state, metrics
+        return unflatten(flat), state, metrics
 
-    def _loss(self, flat, remaining, unflatten, batch: Transition, A, returns):
+    def _loss(
+        self,
+        flat: Float[Array, " weights"],
+        remaining: Float[Array, ""],
+        unflatten: Callable[[Float[Array, " weights"]], SkillPolicy],
+        batch: Transition,
+        A: Float[Array, "scenes steps"],
+        returns: Float[Array, "scenes steps"],
+    ) -> tuple[Float[Array, ""], Metrics]:
         """-E[min(ρ A, clip(ρ, 1 - c, 1 + c) A)] + c_V E[(V - R)²] / 2 - c_H E[H],    ρ = π(a|s) / π_old(a|s)."""
         log_prob, entropy, value = unflatten(flat).evaluate_scenes(
             batch.skill, batch.observation, batch.time, batch.action
@@ -171,18 +205,24 @@ class PPO:
         return optax.chain(optax.clip_by_global_norm(self.max_grad_norm), optax.adam(rate, eps=1e-5))
 
 
-def _next_values(policy: SkillPolicy, batch: Transition, _) -> Float[Array, "scenes steps"]:
+def _next_values(
+    policy: SkillPolicy, batch: Transition, _: Float[Array, "scenes steps"]
+) -> Float[Array, "scenes steps"]:
     """V(s'_t)."""
     return policy.values(batch.skill, batch.next_observation, batch.next_time)
 
 
-def _values_of_next_rows(policy: SkillPolicy, batch: Transition, values) -> Float[Array, "scenes steps"]:
+def _values_of_next_rows(
+    policy: SkillPolicy, batch: Transition, values: Float[Array, "scenes steps"]
+) -> Float[Array, "scenes steps"]:
     """V(s'_t) = V(s_{t+1}), which is known, but for the last step; not so after an end, which has no future anyway."""
     end = policy.values(batch.skill, batch.next_observation[:, -1:], batch.next_time[:, -1:])
     return jnp.concatenate([values[:, 1:], end], 1)
 
 
-def _flatten(policy: SkillPolicy):
+def _flatten(
+    policy: SkillPolicy,
+) -> tuple[Float[Array, " weights"], Callable[[Float[Array, " weights"]], SkillPolicy]]:
     """The weights as one vector, and the function that makes a policy of such a vector."""
     weights, rest = eqx.partition(policy, eqx.is_inexact_array)
     flat, unravel = ravel_pytree(weights)

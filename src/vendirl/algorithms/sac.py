@@ -12,101 +12,110 @@ of an episode, and rewards can be computed anew from whole trajectories.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
-from vendirl.environments.spaces import Discrete
-from vendirl.networks import Network
-from vendirl.policies import SkillPolicy
-from vendirl.rollout import Transition
+from vendirl.algorithms.algorithm import Algorithm, Context, Metrics, Rewards, ShapeOfRewards
+from vendirl.algorithms.replay import Replay
+from vendirl.environments.spaces import Box, Discrete
+from vendirl.skills.networks import Network
+from vendirl.skills.policy import SkillPolicy
+from vendirl.skills.rollout import Transition
 
-Relabel = Callable[[Transition], Float[Array, "rows steps *d"]]
+Relabel = Callable[[Transition], Rewards]
+Actor = tuple[Network, Float[Array, "..."] | None]
+"""What SAC learns of a policy: the network, and the deviation of actions that are not squashed."""
 
-
-class Replay(eqx.Module):
-    """The latest stretches of scenes, (rows, steps, ...), their rewards, and how many were ever written."""
-
-    rows: Transition
-    rewards: Float[Array, "rows steps *d"]
-    written: Int[Array, ""]
-
-    def add(self, batch: Transition, rewards: Array) -> Replay:
-        """Write the scenes' stretches over the oldest ones."""
-        capacity, scenes = self.rewards.shape[0], rewards.shape[0]
-        place = self.written % capacity  # capacity is a multiple of the number of scenes, so that none is split
-
-        def write(old, new):
-            return jax.lax.dynamic_update_slice_in_dim(old, new.astype(old.dtype), place, 0)
-
-        rows = jax.tree.map(write, self.rows, batch)
-        return Replay(rows, write(self.rewards, rewards), self.written + scenes)
-
-    @property
-    def filled(self) -> Int[Array, ""]:
-        """How many rows hold something."""
-        return jnp.minimum(self.written, self.rewards.shape[0])
+Sampled = tuple[
+    Float[Array, "B D"],
+    Float[Array, " B"],
+    Float[Array, "B A"],
+    Int[Array, " B"] | Float[Array, "B n"],
+    Float[Array, "B *d"],
+    Float[Array, " B"],
+    Float[Array, "B D"],
+    Float[Array, " B"],
+]
+"""Transitions: observation, time, action, skill, return, bootstrap, successor, its time."""
 
 
-class Learner(eqx.Module):
+class SACState(eqx.Module):
     """All that SAC keeps beside the policy."""
 
     critics: Network
     targets: Network
     log_alpha: Float[Array, ""]
-    actor_state: Any
-    critic_state: Any
-    alpha_state: Any
+    actor_state: PyTree[Array]
+    critic_state: PyTree[Array]
+    alpha_state: PyTree[Array]
     replay: Replay
 
 
 @dataclasses.dataclass(frozen=True)
-class SAC:
-    """Settings of the learner, and the learner."""
+class SAC(Algorithm):
+    """Soft actor-critic: learn from all that the skills did, as it is remembered.
+
+    Attributes:
+        discount: γ
+        polyak: How far the target critics move towards the critics in each gradient step.
+        temperature: α at first.
+        reward_scale: Factor of rewards, which decides how much they count against entropy.
+        target_entropy: Entropy that α is learned towards, for each dimension of the action, in half widths of the
+            action box.
+        steps: n, the number of rewards in a target.
+        updates: Gradient steps in one update.
+        batch: Transitions in a gradient step.
+        capacity: Transitions in the replay.
+        warmup: Transitions in the replay before anything is learned.
+        relabel: Compute the rewards of what is replayed anew by what the method knows now, rather than store them.
+        hidden: Widths of the hidden layers of the critics.
+        successor: Learn vectors, the successor features ψ of a method's cumulants, with Q = ψ·z, and no entropy in
+            the target.
+    """
+
+    name: ClassVar[str] = "sac"
+    squashes: ClassVar[bool] = True
 
     learning_rate: float = 1e-3
     discount: float = 0.99
-    """γ"""
     polyak: float = 0.005
-    """How far the target critics move towards the critics in each gradient step."""
     temperature: float = 0.1
-    """α at first."""
     reward_scale: float = 10.0
-    """Factor of rewards, which decides how much they count against entropy."""
     learn_temperature: bool = True
     target_entropy: float = -1.0
-    """Entropy that α is learned towards, for each dimension of the action, in half widths of the action box."""
     steps: int = 1
-    """n, the number of rewards in a target."""
     updates: int = 64
-    """Gradient steps in one update."""
     batch: int = 512
-    """Transitions in a gradient step."""
     capacity: int = 1_000_000
-    """Transitions in the replay."""
     warmup: int = 10_000
-    """Transitions in the replay before anything is learned."""
     relabel: bool = True
-    """Compute the rewards of what is replayed anew by what the method knows now, rather than store them."""
-    hidden: tuple[int, ...] = (64, 64)
-    """Widths of the hidden layers of the critics."""
+    hidden: Sequence[int] = (64, 64)
     successor: bool = False
-    """Learn vectors, the successor features ψ of a method's cumulants, with Q = ψ·z, and no entropy in the target."""
 
-    def init(
-        self, policy: SkillPolicy, key: PRNGKeyArray, example: Transition, rewards: Float[Array, "scenes steps *d"]
-    ) -> Learner:
+    @property
+    def rewards_anew(self) -> bool:
+        return self.relabel
+
+    @property
+    def successor_features(self) -> bool:
+        return self.successor
+
+    def check(self, actions: Discrete | Box, scenes: int) -> None:
+        if isinstance(actions, Discrete):
+            raise ValueError("SAC needs continuous actions, but these are discrete; use --learner ppo")
+
+    def init(self, policy: SkillPolicy, key: PRNGKeyArray, example: Transition, rewards: ShapeOfRewards) -> SACState:
         """The state before the first update; `example` and `rewards` have the shapes of what updates will bring."""
         scenes, steps = rewards.shape[:2]
-        if isinstance(policy.actions, Discrete):
-            raise ValueError("SAC needs continuous actions, but these are discrete; use PPO")
-        size = policy.statistics.size + policy.time + policy.actions.size + policy.skills
+        self.check(policy.actions, scenes)
+        size = policy.statistics.size + policy.time + _box(policy).size + policy.skills
         sizes = (size, *self.hidden, rewards.shape[-1] if rewards.ndim == 3 else 1)
         normals = jax.random.normal(key, (2, Network.size(sizes)))
         critics = jax.lax.map(lambda normals: Network(sizes, 1.0, normals), normals)  # one after the other, as policies
@@ -116,7 +125,7 @@ class SAC:
             return jnp.zeros((capacity, *x.shape[1:]), x.dtype)
 
         replay = Replay(jax.tree.map(room, example), room(rewards), jnp.zeros((), jnp.int32))
-        return Learner(
+        return SACState(
             critics,
             critics,
             jnp.log(self.temperature),
@@ -129,23 +138,18 @@ class SAC:
     def update(
         self,
         policy: SkillPolicy,
-        learner: Learner,
+        state: SACState,
         batch: Transition,
-        rewards: Float[Array, "scenes steps *d"],
+        rewards: Rewards,
         key: PRNGKeyArray,
-        remaining: Float[Array, ""] | float = 1.0,
-        relabel: Relabel | None = None,
-        whole: bool = False,
-    ) -> tuple[SkillPolicy, Learner, dict[str, Float[Array, ""]]]:
+        context: Context = Context(),  # noqa: B008
+    ) -> tuple[SkillPolicy, SACState, Metrics]:
         """Write down what the scenes did, and improve the policy by what is written.
 
-        Args:
-            batch: transitions with leading axes (scenes, steps).
-            rewards: to be written, or cumulants (scenes, steps, d) for successor features.
-            remaining: not used; SAC settles by its temperature.
-            relabel: the rewards that stretches of scenes would have now; None to use those that were written.
-            whole: whether `relabel` needs stretches as they were collected, rather than single transitions.
+        `rewards` are cumulants (scenes, steps, d) for successor features. What remains of training is not used: SAC
+        settles by its temperature.
         """
+        learner, relabel, whole = state, context.rewards_now, context.whole_stretches
         replay = learner.replay.add(batch, rewards)
         learner = eqx.tree_at(lambda l: l.replay, learner, replay)
         row_key, step_key, noise_key = jax.random.split(key, 3)
@@ -154,7 +158,7 @@ class SAC:
         count = -(-self.batch // T) if whole else self.batch  # rows in a gradient step
         chance = jax.random.uniform(row_key, (self.updates, count))
         steps = jax.random.randint(step_key, (self.updates, count), 0, T)
-        size = (count * T if whole else count, policy.actions.size)
+        size = (count * T if whole else count, _box(policy).size)
         noise = jax.random.normal(noise_key, (self.updates, 2, *size))
 
         def gradient_step(carry, draws):
@@ -181,8 +185,15 @@ class SAC:
         policy, learner = eqx.combine(arrays, static)
         return policy, learner, metrics
 
-    def _sample(self, replay: Replay, rows, t, relabel: Relabel | None, whole: bool):
-        """Transitions as (observation, time, action, skill, return, bootstrap, successor, its time), flat."""
+    def _sample(
+        self,
+        replay: Replay,
+        rows: Int[Array, " rows"],
+        t: Int[Array, " rows"],
+        relabel: Relabel | None,
+        whole: bool,
+    ) -> Sampled:
+        """Of stored stretches all transitions if they are wanted `whole`, else the t-th of each."""
         if whole:
             stretch = jax.tree.map(lambda x: x[rows], replay.rows)
             rewards = replay.rewards[rows] if relabel is None else relabel(stretch)
@@ -192,8 +203,9 @@ class SAC:
             take = jax.vmap(lambda x, last: x[last])
             successor, its_time = take(stretch.next_observation, last), take(stretch.next_time, last)
             skill = jnp.repeat(stretch.skill, T, axis=0)
-            parts = (stretch.observation, stretch.time, stretch.action)
-            return (*map(flat, parts), skill, *map(flat, (returns, bootstrap, successor, its_time)))
+            observation, time, action = map(flat, (stretch.observation, stretch.time, stretch.action))
+            returns, bootstrap, successor, its_time = map(flat, (returns, bootstrap, successor, its_time))
+            return observation, time, action, skill, returns, bootstrap, successor, its_time
         stored = replay.rows  # of whose rows only single steps are looked up
         if relabel is None:
             ends = (stored.terminated[rows], stored.truncated[rows])
@@ -205,11 +217,13 @@ class SAC:
             single = eqx.tree_at(lambda s: s.skill, steps, skill, is_leaf=lambda x: x is None)
             returns, last = relabel(single)[:, 0], t
             bootstrap = self.discount * ~stored.terminated[rows, t]
-        now = (x[rows, t] for x in (stored.observation, stored.time, stored.action))
-        after = (x[rows, last] for x in (stored.next_observation, stored.next_time))
-        return (*now, stored.skill[rows], returns, bootstrap, *after)
+        observation, time, action = (x[rows, t] for x in (stored.observation, stored.time, stored.action))
+        successor, its_time = (x[rows, last] for x in (stored.next_observation, stored.next_time))
+        return observation, time, action, stored.skill[rows], returns, bootstrap, successor, its_time
 
-    def _returns(self, rewards: Float[Array, " T *d"], terminated, truncated):
+    def _returns(
+        self, rewards: Float[Array, " T *d"], terminated: Bool[Array, " T"], truncated: Bool[Array, " T"]
+    ) -> tuple[Float[Array, " T *d"], Float[Array, " T"], Int[Array, " T"]]:
         """For each step of a stretch: the discounted sum of the next n rewards of the same episode, the discount of the
         value to bootstrap with (0 after termination), and the step after which that value is taken."""
         T = rewards.shape[0]
@@ -226,7 +240,9 @@ class SAC:
             open_ = more & ~ended[ahead]
         return total, weight * ~terminated[last], last
 
-    def _step(self, policy: SkillPolicy, learner: Learner, data, noise):
+    def _step(
+        self, policy: SkillPolicy, learner: SACState, data: Sampled, noise: Float[Array, "2 B A"]
+    ) -> tuple[SkillPolicy, SACState, Metrics]:
         observation, time, action, skill, returns, bootstrap, successor, its_time = data
         alpha = jnp.exp(learner.log_alpha)
         z = skill if skill.ndim == 2 else jax.nn.one_hot(skill, policy.skills)
@@ -266,20 +282,28 @@ class SAC:
 
         log_alpha, alpha_state = learner.log_alpha, learner.alpha_state
         if self.learn_temperature:
-            gradient = -(log_prob + self.target_entropy * policy.actions.size)
+            gradient = -(log_prob + self.target_entropy * _box(policy).size)
             updates, alpha_state = self._optimiser.update(gradient, alpha_state)
             log_alpha = log_alpha + updates
-        learner = Learner(critics, targets, log_alpha, actor_state, critic_state, alpha_state, learner.replay)
+        learner = SACState(critics, targets, log_alpha, actor_state, critic_state, alpha_state, learner.replay)
         return policy, learner, {"value_loss": value_loss, "entropy": -log_prob, "alpha": alpha, "q": q}
 
-    def _q(self, policy: SkillPolicy, critics: Network, observation, time, action, z) -> Float[Array, "2 B outputs"]:
+    def _q(
+        self,
+        policy: SkillPolicy,
+        critics: Network,
+        observation: Float[Array, "B D"],
+        time: Float[Array, " B"],
+        action: Float[Array, "B A"],
+        z: Float[Array, "B n"],
+    ) -> Float[Array, "2 B outputs"]:
         normal = policy.statistics.normalise(observation[..., : policy.statistics.size])
-        box = policy.actions
+        box = _box(policy)
         parts = [normal, time[:, None]] if policy.time else [normal]
         x = jnp.concatenate([*parts, (action - box.centre) / box.half_width, z], -1)
         return jax.vmap(lambda critic: jax.vmap(critic)(x))(critics)
 
-    def _lower(self, q: Float[Array, "2 B outputs"], z) -> Float[Array, "B outputs"]:
+    def _lower(self, q: Float[Array, "2 B outputs"], z: Float[Array, "B n"]) -> Float[Array, "B outputs"]:
         """Of the two critics' values, or vectors, the one with the lower Q."""
         if not self.successor:
             return q.min(0)
@@ -291,15 +315,19 @@ class SAC:
         return optax.adam(self.learning_rate)
 
 
-def _actor(policy: SkillPolicy):
-    """What SAC learns of the policy."""
+def _box(policy: SkillPolicy) -> Box:
+    assert isinstance(policy.actions, Box), "`check` sees to it"
+    return policy.actions
+
+
+def _actor(policy: SkillPolicy) -> Actor:
     return policy.actor, policy.log_std
 
 
-def _with_actor(policy: SkillPolicy, actor) -> SkillPolicy:
+def _with_actor(policy: SkillPolicy, actor: Actor) -> SkillPolicy:
     return eqx.tree_at(lambda p: (p.actor, p.log_std), policy, actor, is_leaf=lambda x: x is None)
 
 
-def _like(x: Array, rewards: Array) -> Array:
+def _like(x: Shaped[Array, " T"], rewards: Float[Array, " T *d"]) -> Shaped[Array, " T *ones"]:
     """x with as many axes as the rewards have."""
     return x.reshape(*x.shape, *[1] * (rewards.ndim - x.ndim))

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from vendirl.cli.command import Command
 
-@dataclasses.dataclass
-class List:
-    """List similarities, environments and methods, with one line each; or the features of one environment."""
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class List(Command):
+    """List similarities, environments, methods, learners and measures, with one line each; or the features of one
+    environment.
+
+    Attributes:
+        env: An environment whose features and actions are to be printed, such as envpool:Ant-v5; or a suite, such
+            as envpool, whose environments are.
+    """
 
     env: str | None = None
-    """An environment whose features and actions to print, such as envpool:Ant-v5; or a suite, such as envpool, to print
-    what it has."""
 
     def run(self) -> None:
-        """Print them."""
-        from vendirl import environments, methods
+        from vendirl import algorithms, environments, methods
+        from vendirl.evaluation.measures import known as known_measures
         from vendirl.similarity import known
 
         console = Console()
@@ -33,10 +39,12 @@ class List:
                 "Environments",
                 [
                     *((name, environments.describe(name)) for name in environments.names()),
-                    *((f"{suite}:...", line) for suite, line in environments.suites().items()),
+                    *((f"{suite}:...", line) for suite, line in environments.known_suites().items()),
                 ],
             ),
             ("Methods", [(name, _first_line(factory)) for name, factory in methods.known().items()]),
+            ("Learners", [(name, _first_line(factory)) for name, factory in algorithms.known().items()]),
+            ("Measures", [(", ".join(names), "") for names in known_measures()]),
         ):
             table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2))
             for name, line in rows:
@@ -47,15 +55,23 @@ class List:
 def _list_environment(console: Console, name: str) -> None:
     from vendirl import environments
 
-    if name in environments.suites():
+    if name in environments.known_suites():
         console.print(*environments.ids(name), highlight=False, soft_wrap=True)
         return
     world = environments.parse_environment(name)
     actions = world.actions
-    what = f"one of {actions.n} actions" if isinstance(actions, environments.Discrete) else f"{actions.size} numbers"
-    console.print(f"[bold]{name}[/]: episodes of {world.episode_length} steps; acts by {what}", highlight=False)
+    what = (
+        f"one of {actions.n} choices"
+        if isinstance(actions, environments.Discrete)
+        else f"a vector of {actions.size} numbers"
+    )
+    line = f"[bold]{escape(name)}[/] has episodes of {world.episode_length} steps. An action is {what}."
+    console.print(line, highlight=False)
     names, visible = world.feature_names, world.visible
-    for title, chosen in (("Observed", names[:visible]), ("Beside the observation, for similarities", names[visible:])):
+    for title, chosen in (
+        ("Features that a policy sees", names[:visible]),
+        ("Features that only similarities and methods see", names[visible:]),
+    ):
         if chosen:
             console.print(f"[bold]{title}[/] ({len(chosen)}):", highlight=False)
             console.print("  " + ", ".join(chosen), highlight=False)
@@ -63,5 +79,5 @@ def _list_environment(console: Console, name: str) -> None:
     console.print(f'Use them by name: --similarity "mmd(scale=1).on({moving})"', highlight=False)
 
 
-def _first_line(factory: Any) -> str:
+def _first_line(factory: object) -> str:
     return (inspect.getdoc(factory) or "").split("\n")[0]

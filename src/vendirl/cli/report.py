@@ -10,28 +10,32 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from vendirl.cli.command import Command
 
-@dataclasses.dataclass
-class Report:
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report(Command):
     """Write one HTML page about runs or skill data: trajectories that play, kernel, spectrum, scores, measures.
 
     vendirl report runs/mmd skills.npz --out report.html
+
+    Attributes:
+        sources: Run folders, npz files, or minari:NAME. Several are shown side by side.
+        out: The page to write. It needs no network.
+        similarity: What "alike" means. It may be given several times. By default it is that of the runs, and
+            overlap.
+        title: The headline of the page.
+        seed: The seed of resamples and shuffles.
     """
 
     sources: tyro.conf.Positional[tuple[str, ...]]
-    """Run folders, npz files, or minari:NAME; several are shown side by side."""
     out: Path = Path("report.html")
-    """The page; it needs no network."""
     similarity: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
-    """What "alike" means; may be given several times. By default: the runs' own, and overlap."""
     title: str = "Skills report"
-    """Headline of the page."""
     seed: int = 0
-    """Of resamples and shuffles."""
 
     def run(self) -> None:
-        """Evaluate, render, write."""
-        from vendirl.report import write_report
+        from vendirl.show.report import write_report
 
         if not self.sources:
             raise ValueError("give at least one run folder, npz file or minari:NAME to report on")

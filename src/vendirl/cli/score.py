@@ -10,42 +10,47 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from vendirl.cli.command import Command
 
-@dataclasses.dataclass
-class Score:
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Score(Command):
     """Measure sets of skills, from any method: Vendi Score with its interval, null and ceiling.
 
     vendirl score skills.npz runs/mmd --similarity overlap --similarity "mmd(scale=4)"
+
+    Attributes:
+        files: npz files that hold observations (episodes, T, D) and skill (episodes,), run folders, or minari:NAME.
+        similarity: What "alike" means. It may be given several times; `vendirl list` has them all. By default it is
+            overlap.
+        order: The order q of the Vendi Score.
+        confidence: The confidence of the intervals.
+        resamples: From how many halves of the episodes an interval is made.
+        shuffles: From how many shuffles of the labels the null is made.
+        seed: The seed of resamples and shuffles.
+        measures: Print the other measures too, such as coverage, mutual information and discriminability.
+        json: Print JSON, which has vendi_score, interval, null, ceiling, negative_mass and profile for each file
+            and similarity.
     """
 
     files: tyro.conf.Positional[tuple[str, ...]]
-    """npz files (observations (episodes, T, D) and skill (episodes,)), run folders, or minari:NAME."""
     similarity: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
-    """What "alike" means; may be given several times. `vendirl list` has them all. By default: overlap."""
     order: float = 1.0
-    """Order q of the Vendi Score."""
     confidence: float = 0.95
-    """Of the intervals."""
     resamples: int = 200
-    """Halves of the episodes that the interval is made from."""
     shuffles: int = 100
-    """Shuffles of the labels that the null is made from."""
     seed: int = 0
-    """Of resamples and shuffles."""
     measures: bool = False
-    """Also the other measures: coverage, mutual information, discriminability, ..."""
     json: bool = False
-    """Print JSON: per file and similarity vendi_score, interval, null, ceiling, negative_mass, profile."""
 
     def run(self) -> None:
-        """Evaluate each file and print."""
-        from vendirl.data import each
+        from vendirl.data import sources_in
         from vendirl.evaluation.evaluate import evaluate
 
         if not self.files:
             raise ValueError("give at least one npz file, run folder or minari:NAME to score")
         found = {}
-        for path in (path for file in self.files for path in each(file)):
+        for path in (path for file in self.files for path in sources_in(file)):
             found[path] = evaluate(
                 path,
                 self.similarity or ("overlap",),

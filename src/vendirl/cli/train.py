@@ -7,47 +7,59 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vendirl.cli.progress import progress_bar
+from vendirl.cli.command import Command
+from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
 
 
-@dataclasses.dataclass(frozen=True)
-class Train(Settings):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Train(Settings, Command):
     """Learn a set of skills that are diverse in the sense you ask for.
 
     vendirl train --env point --skills 8 --similarity "mmd(scale=4)" --out runs/mmd
+
+    Attributes:
+        out: The folder for the run: settings, metrics, checkpoints, trajectories, figure and summary. By default it
+            is made below runs/, and named after the settings.
+        resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped.
     """
 
     out: Path | None = None
-    """Folder for the run: settings, metrics, checkpoints, trajectories, figure, summary. By default below runs/."""
     resume: bool = False
-    """Go on with the run in --out, with its own settings, bit for bit as if it had never stopped."""
 
     def run(self) -> None:
-        """Train, with progress, and say what came of it and where it is."""
-        from vendirl.training import folder
-        from vendirl.training import run as running
+        from vendirl.training import driver, folder
 
-        settings = Settings(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Settings)})
-        out = self.out or Path("runs") / _slug(settings)
+        settings = settings_of(self)
+        out = self.out or Path("runs") / folder_name(settings)
         if self.resume and settings == Settings():
             settings = folder.read_settings(out)  # `--resume --out folder` needs nothing else
         with progress_bar() as report:
-            result = running.run(settings, out, self.resume, report)
+            result = driver.run(settings, out, self.resume, report)
         summary = result.summary()
-        console = Console()
+        console = Console(highlight=False, soft_wrap=True)
         for seed, score in summary["seeds"].items():
             ceiling = summary["attainable"]
             of = f"{ceiling:.3f} attainable" if summary["attainable_method"] == "ascent" else f"at most {ceiling:.3f}"
-            line = f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {of} ({score / ceiling:.1%})"
-            console.print(line)
+            console.print(f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {of} ({score / ceiling:.1%})")
         console.print(
             f"{summary['env_steps']:,} steps in {summary['wall_seconds']:.1f} s "
             f"({summary['steps_per_second']:,.0f} steps/s, compiled in {summary['compile_seconds']:.1f} s)"
         )
-        console.print(f"saved in {out}: summary.json, trajectories.npz, figure.png", highlight=False, soft_wrap=True)
+        files = "trajectories.npz and figure.png"
+        if settings.seeds > 1:
+            files = f"and in {', '.join(place.name for place in result.places)} {files}"
+        console.print(f"saved in {out}: summary.json, {files}", markup=False)
 
 
-def _slug(settings: Settings) -> str:
+def settings_of(command: Settings) -> Settings:
+    """The settings in the arguments of a command."""
+    return Settings(**{field.name: getattr(command, field.name) for field in dataclasses.fields(Settings)})
+
+
+def folder_name(settings: Settings) -> str:
+    """A name for the folder of a run: its environment, method, similarity, number of skills and seed, however long."""
     text = f"{settings.env}-{settings.method}-{settings.similarity}-{settings.skills}-seed{settings.seed}"
-    return "".join(c if c.isalnum() or c in "-." else "_" for c in text)[:80]
+    from vendirl.training.folder import name_for
+
+    return name_for(text)

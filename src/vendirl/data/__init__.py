@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from vendirl.data.minari import is_minari, read_minari
 from vendirl.data.npz import read_npz, write_npz
 from vendirl.data.trajectories import Trajectories
 
-__all__ = ["Trajectories", "each", "read", "read_minari", "read_npz", "write_npz"]
+__all__ = ["Trajectories", "read", "read_minari", "read_npz", "sources_in", "write_npz"]
 
 
-def read(source: str | Path, features: Sequence[int | str] | None = None) -> Trajectories:
+def read(source: str | os.PathLike[str] | Any, features: Sequence[int | str] | Any | None = None) -> Trajectories:
     """Trajectories from an npz file, a run folder (its trajectories.npz), or a Minari data set.
 
     Args:
@@ -43,7 +44,7 @@ def read(source: str | Path, features: Sequence[int | str] | None = None) -> Tra
     return read_npz(path, features)
 
 
-def each(source: str | Path) -> list[str]:
+def sources_in(source: str | os.PathLike[str]) -> list[str]:
     """What `read` can read of a source: the seeds of a run with several, else the source itself."""
     path = Path(source)
     if path.is_dir() and not (path / "trajectories.npz").exists():

@@ -12,16 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
-from vendirl.data.trajectories import Trajectories, columns, feature_names, numbers
+from vendirl.data.layout import feature_names, numbers
+from vendirl.data.trajectories import Trajectories
+from vendirl.similarity.features import feature_indices
 
 
-def is_minari(path: str | Path) -> bool:
+def is_minari(path: str | os.PathLike[str]) -> bool:
     """Whether a folder looks like a Minari data set."""
     return _data_folder(Path(path)) is not None
 
 
-def read_minari(name_or_path: str | Path, features: Sequence[int | str] | None = None) -> Trajectories:
+def read_minari(
+    name_or_path: str | os.PathLike[str], features: Sequence[int | str] | Any | None = None
+) -> Trajectories:
     """Trajectories from a Minari data set, read one episode at a time.
 
     The skill of an episode is `skill` in its infos, the same at all steps, or in its metadata, or in the options of its
@@ -58,7 +63,7 @@ def read_minari(name_or_path: str | Path, features: Sequence[int | str] | None =
         raise ImportError(f"{source}: {error}") from None
     except _DAMAGE as error:
         raise ValueError(f"{source} cannot be read: {error}") from None
-    chosen = None if features is None else columns(features, known, source)
+    chosen = None if features is None else feature_indices(features, known, len(known), source, distinct=True)
     parts: dict[str, list[Any]] = {"observations": [], "actions": [], "rewards": [], "skill": []}
     try:
         for episode in _episodes(storage):
@@ -87,7 +92,7 @@ def _data_folder(path: Path) -> Path | None:
     return None
 
 
-def _episodes(storage) -> Iterator[dict[str, Any]]:
+def _episodes(storage: Any) -> Iterator[dict[str, Any]]:
     """Each episode with its metadata, complete or refused."""
     for i in range(storage.total_episodes):
         (episode,) = storage.get_episodes([i])
@@ -118,7 +123,7 @@ def _skill(episode: dict[str, Any]) -> Any:
     )
 
 
-def _names(space, prefix: str = "") -> list[str]:
+def _names(space: Any, prefix: str = "") -> list[str]:
     """The names of the features of an observation space, in the order of `_flat`."""
     from gymnasium import spaces
 
@@ -134,7 +139,7 @@ def _names(space, prefix: str = "") -> list[str]:
     )
 
 
-def _flat(values: Any, name: str) -> np.ndarray:
+def _flat(values: Any, name: str) -> Float[np.ndarray, "steps D"]:
     """(steps, D) of the values of a space, the parts of a Dict (or Tuple, for actions) one after the other."""
     if isinstance(values, tuple):
         values = dict(enumerate(values))

@@ -26,12 +26,15 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Int, UInt8
 from numpy.lib import format as npy
 
-from vendirl.data.trajectories import Trajectories, columns, feature_names
+from vendirl.data.layout import feature_names
+from vendirl.data.trajectories import Trajectories
+from vendirl.similarity.features import feature_indices
 
 ON_DISK = 64 * 2**20
 """Arrays of more bytes are mapped from disk rather than read, if they are not compressed."""
@@ -44,7 +47,7 @@ _UNREADABLE = (ValueError, TypeError, SyntaxError, tokenize.TokenError, MemoryEr
 """What NumPy raises on headers that are none."""
 
 
-def read_npz(path: str | Path, features: Sequence[int | str] | None = None) -> Trajectories:
+def read_npz(path: str | os.PathLike[str], features: Sequence[int | str] | Any | None = None) -> Trajectories:
     """Trajectories from an npz file.
 
     Args:
@@ -65,7 +68,7 @@ def read_npz(path: str | Path, features: Sequence[int | str] | None = None) -> T
     names = None if text is None else text.tolist()
     shape = headers["observations"].shape
     known = feature_names(names, shape[-1] if len(shape) > 1 else 1, str(path))
-    chosen = None if features is None else columns(features, known, str(path))
+    chosen = None if features is None else feature_indices(features, known, len(known), str(path), distinct=True)
     return Trajectories.of(
         _values(path, headers["observations"], chosen if len(shape) > 1 else None),
         features=known if chosen is None else [known[c] for c in chosen],
@@ -74,7 +77,7 @@ def read_npz(path: str | Path, features: Sequence[int | str] | None = None) -> T
     )
 
 
-def write_npz(path: str | Path, data: Trajectories, compress: bool = True) -> Path:
+def write_npz(path: str | os.PathLike[str], data: Trajectories, compress: bool = True) -> Path:
     """Write trajectories for `read_npz`, all at once or not at all; returns the path.
 
     Arrays too large to be inflated in memory (`INFLATED`) are not compressed, so that they can stay on disk.
@@ -102,7 +105,7 @@ def write_npz(path: str | Path, data: Trajectories, compress: bool = True) -> Pa
     return path
 
 
-def _numbers_of(labels: tuple[str, ...]) -> np.ndarray | None:
+def _numbers_of(labels: tuple[str, ...]) -> Int[np.ndarray, " n"] | None:
     """The labels as whole numbers, if that is what they are and `str` would write them the same."""
     try:
         counted = np.array([int(label) for label in labels], np.int64)
@@ -207,7 +210,7 @@ def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, there:
     return header
 
 
-def _read_header(file) -> tuple[tuple[int, ...], bool, np.dtype]:
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = npy.read_magic(file)
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if version not in readers:
@@ -242,7 +245,7 @@ def _values(path: Path, header: _Header, chosen: Sequence[int] | None = None) ->
     return values
 
 
-def _fill(file, flat: np.ndarray, name: str) -> None:
+def _fill(file: Any, flat: UInt8[np.ndarray, " bytes"], name: str) -> None:
     """Fill bytes from a file, which compares the checksum when its last ones are read."""
     view, done = flat.data, 0
     while done < len(view):
@@ -252,7 +255,7 @@ def _fill(file, flat: np.ndarray, name: str) -> None:
         done += got
 
 
-def _mapped(path: Path, header: _Header) -> np.ndarray:
+def _mapped(path: Path, header: _Header) -> np.memmap:
     """An array that is stored as it is in the file, mapped from there."""
     member = header.member
     with _archive(path) as archive, open(path, "rb") as file:

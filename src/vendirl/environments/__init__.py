@@ -1,27 +1,20 @@
-"""Environments, by name and by class.
-
-A name is one that was registered, such as "point"; one of a suite's, such as "envpool:Ant-v5"; or either with settings,
-"point(noise=0.01)", "envpool:Ant-v5(episode_length=200)". Packages register theirs by an entry point in the group
-`vendirl.environments`, whose name is the environment's and whose object makes it.
-"""
-
-from __future__ import annotations
-
-import ast
-import dataclasses
-import difflib
-import importlib
-import importlib.metadata
-import re
-from collections.abc import Callable
-from typing import Any, TypeAlias
+"""Environments, by name and by class."""
 
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.host import EnvironmentFailure, HostEnvironment, Scenes, Step
 from vendirl.environments.point import FourRooms, Maze, OpenPlane, Plane
+from vendirl.environments.registry import (
+    AnyEnvironment,
+    as_environment,
+    describe,
+    ids,
+    known_suites,
+    make,
+    names,
+    parse_environment,
+    register,
+)
 from vendirl.environments.spaces import Box, Discrete
-
-AnyEnvironment: TypeAlias = Environment | HostEnvironment
 
 __all__ = [
     "AnyEnvironment",
@@ -40,144 +33,12 @@ __all__ = [
     "as_environment",
     "describe",
     "ids",
+    "known_suites",
     "make",
     "names",
     "parse_environment",
     "register",
-    "suites",
 ]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Entry:
-    factory: Callable[..., AnyEnvironment]
-    description: str
-
-
-_registry: dict[str, _Entry] = {}
-
-_SUITES = {
-    "envpool": ("vendirl.environments.envpool", "EnvPoolEnvironment", "EnvPool's, such as envpool:HalfCheetah-v5"),
-    "gymnasium": ("vendirl.environments.gymnasium", "GymnasiumEnvironment", "Gymnasium's: gymnasium:Walker2d-v5"),
-    "playground": (
-        "vendirl.environments.playground",
-        "PlaygroundEnvironment",
-        "MuJoCo Playground's: playground:CheetahRun",
-    ),
-    "brax": ("vendirl.environments.brax", "BraxEnvironment", "Brax's, such as brax:ant"),
-}
-
-
-def register(name: str, factory: Callable[..., AnyEnvironment], description: str) -> None:
-    """Make an environment known by `name`; `factory(**settings)` builds it and `description` is one line for people."""
-    if name in _registry:
-        raise ValueError(f"An environment named {name!r} is registered already; choose another name.")
-    _registry[name] = _Entry(factory, description)
-
-
-def make(name: str, **settings: Any) -> AnyEnvironment:
-    """Build the environment called `name`, which may be one of a suite's.
-
-    >>> make("point", step_size=0.1).step_size
-    0.1
-    """
-    suite, colon, inner = name.partition(":")
-    if not colon:
-        return _entry(name).factory(**settings)
-    if suite not in _SUITES:
-        near = difflib.get_close_matches(suite, _SUITES, n=1, cutoff=0.0)
-        raise ValueError(f"There is no suite {suite!r}. Did you mean {near[0]}:{inner}? Known: {', '.join(_SUITES)}.")
-    module, factory, _ = _SUITES[suite]
-    return getattr(importlib.import_module(module), factory)(inner, **settings)
-
-
-def parse_environment(text: str) -> AnyEnvironment:
-    """Build the environment that a text names, `name` or `name(setting=value, ...)`. Nothing in it is evaluated.
-
-    >>> parse_environment("point(noise=0.01, start=(0.2, 0.5))").start
-    (0.2, 0.5)
-    """
-    found = re.fullmatch(r"\s*([\w.:/+-]+?)\s*(\(.*\))?\s*", text, re.DOTALL)
-    settings = None if found is None else _settings(found[2] or "()")
-    if found is None or settings is None:
-        raise ValueError(
-            f"There is no environment {text!r}. Write a name, such as 'point', or a name with settings, such as "
-            f"'point(noise=0.01)'. Known: {', '.join([*names(), *(f'{suite}:...' for suite in _SUITES)])}."
-        )
-    try:
-        return make(found[1], **settings)
-    except TypeError as error:
-        raise ValueError(f"The environment {text!r} cannot be made: {error}") from None
-
-
-def as_environment(environment: Any) -> AnyEnvironment:
-    """The environment that was meant: one by name, an object, or a function that makes one of Gymnasium's."""
-    if isinstance(environment, str):
-        return parse_environment(environment)
-    if isinstance(environment, Environment | HostEnvironment):
-        return environment
-    if callable(environment):
-        from vendirl.environments.gymnasium import GymnasiumEnvironment
-
-        return GymnasiumEnvironment(environment)
-    raise TypeError(
-        f"env must be a name, an Environment, or a function that makes a Gymnasium environment, but is "
-        f"{type(environment).__name__}; for a Gymnasium environment of yours pass the function: lambda: MyEnv()"
-    )
-
-
-def _settings(text: str) -> dict[str, Any] | None:
-    """{setting: value} of "(setting=value, ...)"; None if it is not of that kind."""
-    try:
-        tree = ast.parse(f"_{text}", mode="eval").body
-        match tree:
-            case ast.Call(func=ast.Name(id="_"), args=[], keywords=keywords) if all(k.arg for k in keywords):
-                return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        pass
-    return None
-
-
-def names() -> tuple[str, ...]:
-    """All registered names, in the order of registration, then those of other packages."""
-    return (*_registry, *(name for name in _entry_points() if name not in _registry))
-
-
-def suites() -> dict[str, str]:
-    """The suites of other libraries whose environments can be used, with one line each."""
-    return {name: line for name, (_, _, line) in _SUITES.items()}
-
-
-def ids(suite: str) -> list[str]:
-    """All environments of a suite."""
-    return importlib.import_module(_SUITES[suite][0]).ids()
-
-
-def describe(name: str) -> str:
-    """The one line that says what the environment called `name` is."""
-    return _entry(name).description
-
-
-def _entry(name: str) -> _Entry:
-    if name in _registry:
-        return _registry[name]
-    points = _entry_points()
-    if name in points:
-        factory = points[name].load()
-        lines = (getattr(factory, "__doc__", None) or "").strip().splitlines()
-        return _Entry(factory, lines[0] if lines else f"from {points[name].value}")
-    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.0)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-        f"There is no environment {name!r}.{hint} Known: {', '.join(names())}, and those of suites, such as "
-        "envpool:Ant-v5."
-    )
-
-
-def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
-    """What other packages offer."""
-    return {point.name: point for point in importlib.metadata.entry_points(group="vendirl.environments")}
-
 
 register("point", Plane, "a point in the paper's plane, bounded by [0, 1]²")
 register("open", OpenPlane, "a point in an unbounded plane")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.host import HostEnvironment
@@ -44,8 +46,10 @@ def check(environment: Environment | HostEnvironment) -> None:
         raise ValueError(f"{name}.reset returned terminated=True: an episode must not be over before it begins")
 
 
-def _step_from_start(environment: Environment, action):
-    def step(key):
+def _step_from_start(
+    environment: Environment, action: Float[Array, " A"] | Int[Array, ""]
+) -> Callable[[PRNGKeyArray], State]:
+    def step(key: PRNGKeyArray) -> State:
         return environment.step(environment.reset(key), action, key)
 
     return step
@@ -70,8 +74,8 @@ def _check_attributes(environment: Environment | HostEnvironment, name: str) -> 
         )
 
 
-def _tried(method: str, function, *arguments) -> Any:
-    """The shapes of what a method returns."""
+def _tried(method: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a method returns, with `jax.ShapeDtypeStruct` in place of arrays."""
     try:
         return jax.eval_shape(function, *arguments)
     except Exception as error:
@@ -83,7 +87,7 @@ def _tried(method: str, function, *arguments) -> Any:
         ) from error
 
 
-def _check_state(state: Any, environment: Environment, method: str) -> None:
+def _check_state(state: object, environment: Environment, method: str) -> None:
     if not isinstance(state, State):
         raise TypeError(f"{method} must return a vendirl.environments.State, but returned {type(state).__name__}")
     D = environment.observation_size
@@ -110,11 +114,11 @@ def _check_same_kind(state: State, successor: State, name: str) -> None:
             )
 
 
-def _centre(box: Box):
+def _centre(box: Box) -> Float[Array, " A"]:
     return jnp.full(box.size, box.centre)
 
 
-def _equal(a, b) -> bool:
+def _equal(a: Array, b: Array) -> bool:
     if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
         a, b = jax.random.key_data(a), jax.random.key_data(b)
     return bool(np.array_equal(np.asarray(a), np.asarray(b), equal_nan=np.asarray(a).dtype.kind == "f"))

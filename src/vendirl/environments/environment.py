@@ -2,11 +2,15 @@
 
 import abc
 import operator
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from vendirl.environments.spaces import Box, Discrete
+
+Steps: TypeAlias = SupportsIndex | float
+"""A number of steps as people write it: a whole one, or one that is refused with a sentence that says so."""
 
 
 class State(eqx.Module):
@@ -29,10 +33,25 @@ class Environment(eqx.Module):
     last step is never lost.
     """
 
-    episode_length: eqx.AbstractVar[int]
-    observation_size: eqx.AbstractVar[int]
-    feature_names: eqx.AbstractVar[tuple[str, ...]]
-    actions: eqx.AbstractVar[Discrete | Box]
+    if TYPE_CHECKING:  # type checkers would let only fields take the place of Equinox's abstract variables
+
+        @property
+        @abc.abstractmethod
+        def episode_length(self) -> int: ...
+        @property
+        @abc.abstractmethod
+        def observation_size(self) -> int: ...
+        @property
+        @abc.abstractmethod
+        def feature_names(self) -> tuple[str, ...]: ...
+        @property
+        @abc.abstractmethod
+        def actions(self) -> Discrete | Box: ...
+    else:  # fields or properties
+        episode_length: eqx.AbstractVar[int]
+        observation_size: eqx.AbstractVar[int]
+        feature_names: eqx.AbstractVar[tuple[str, ...]]
+        actions: eqx.AbstractVar[Discrete | Box]
 
     @property
     def visible(self) -> int:
@@ -55,11 +74,11 @@ class Environment(eqx.Module):
         """The first state of an episode."""
 
     @abc.abstractmethod
-    def step(self, state: State, action: Array, key: PRNGKeyArray) -> State:
+    def step(self, state: State, action: Float[Array, " A"] | Int[Array, ""], key: PRNGKeyArray) -> State:
         """The successor of `state` under `action`."""
 
 
-def checked_length(value: int) -> int:
+def checked_length(value: Any) -> int:
     """An episode's length, or an error that says what is wrong with it."""
     try:
         length = operator.index(value)

@@ -10,14 +10,17 @@ import abc
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 
 from vendirl.environments.spaces import Box, Discrete
 
 Features = Float[np.ndarray, "E D"]
+Actions = Float[np.ndarray, "E A"] | Int[np.ndarray, " E"]
+Frames = UInt8[np.ndarray, "E H W 3"]
+Result = TypeVar("Result")
 
 
 class Step(NamedTuple):
@@ -42,10 +45,10 @@ class Scenes(abc.ABC):
         """Begin new episodes in some of the scenes: (E, D), of which only the rows of those scenes mean anything."""
 
     @abc.abstractmethod
-    def step(self, actions: np.ndarray) -> Step:
+    def step(self, actions: Actions) -> Step:
         """Step all scenes by (E, A) or (E,) actions."""
 
-    def frames(self) -> UInt8[np.ndarray, "E H W 3"]:
+    def frames(self) -> Frames:
         """A picture of each scene, where they were opened to be filmed."""
         raise EnvironmentFailure("it cannot be filmed")
 
@@ -116,28 +119,33 @@ class Watched(Scenes):
         self._scenes: Scenes | None = None
         self._scenes = self._call("start", factory)
 
-    def reset(self, which):
-        features = self._call("reset", lambda: self._scenes.reset(which))
+    def reset(self, which: Bool[np.ndarray, " E"]) -> Features:
+        features = self._call("reset", lambda: self._opened.reset(which))
         return self._checked("reset", features, which)
 
-    def step(self, actions):
-        result = self._call("step", lambda: self._scenes.step(actions))
-        self._checked("step", result.features, slice(None))
+    def step(self, actions: Actions) -> Step:
+        result = self._call("step", lambda: self._opened.step(actions))
+        self._checked("step", result.features)
         if not np.isfinite(result.rewards).all():
             scene = int(np.flatnonzero(~np.isfinite(result.rewards))[0])
             self._fail(f"step returned the reward {result.rewards[scene]} in scene {scene}")
         return result
 
-    def frames(self):
-        return self._call("render", lambda: self._scenes.frames())
+    def frames(self) -> Frames:
+        return self._call("render", lambda: self._opened.frames())
 
-    def close(self):
+    def close(self) -> None:
         if not self._ended:
             self._ended = True
             if self._scenes is not None:
                 self._tasks.put(self._scenes.close)
             self._tasks.put(None)
             self._thread.join(5.0)
+
+    @property
+    def _opened(self) -> Scenes:
+        assert self._scenes is not None  # since the factory has returned
+        return self._scenes
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
@@ -146,7 +154,7 @@ class Watched(Scenes):
             except BaseException as error:
                 self._results.put((False, error))
 
-    def _call(self, method: str, task: Callable[[], Any]) -> Any:
+    def _call(self, method: str, task: Callable[[], Result]) -> Result:
         if self._ended:
             raise EnvironmentFailure(f"the scenes of {self.environment.name} have been closed")
         self._tasks.put(task)
@@ -160,7 +168,9 @@ class Watched(Scenes):
             self._fail(f"{method} raised {type(result).__name__}: {result}", result)
         return result
 
-    def _checked(self, method: str, features: Features, which) -> Features:
+    def _checked(
+        self, method: str, features: np.ndarray, which: Bool[np.ndarray, " E"] | slice = slice(None)
+    ) -> Features:
         expected = (self.count, self.environment.observation_size)
         if features.shape != expected:
             self._fail(f"{method} returned features of shape {features.shape}, not {expected}")

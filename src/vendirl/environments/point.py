@@ -2,7 +2,8 @@
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -23,45 +24,57 @@ _MOVES = np.array(
 _CLEARANCE = 1e-4
 
 
+def _checked_start(start: Iterable[float]) -> tuple[float, float]:
+    values = [float(value) for value in start]
+    if len(values) != 2 or not all(map(math.isfinite, values)):
+        raise ValueError(f"start={start!r} must be two finite numbers, such as (0.5, 0.5).")
+    return values[0], values[1]
+
+
+def _checked_step_size(value: float) -> float:
+    return _checked_number("step_size", value, above=0.0)
+
+
+def _checked_noise(value: float) -> float:
+    return _checked_number("noise", value, least=0.0)
+
+
+def _checked_number(name: str, value: float, above: float = -math.inf, least: float = -math.inf) -> float:
+    value = float(value)
+    if not math.isfinite(value) or value <= above or value < least:
+        bound = f"greater than {above}" if math.isfinite(above) else f"at least {least}"
+        raise ValueError(f"{name}={value} must be a finite number {bound}.")
+    return value
+
+
+def _checked_moves(moves: Any) -> int:
+    if moves not in (5, 9):
+        raise ValueError(f"moves={moves!r}: choose 5 (stay and four directions) or 9 (with diagonals).")
+    return int(moves)
+
+
 class _PointWorld(Environment):
     """position <- move(position, step_size * clip(action, -1, 1) + noise * ε), ε standard normal.
 
     The settings are static: a world has no arrays of its own, is hashable, and can be closed over by compiled code.
+
+    Attributes:
+        start: where every episode begins.
+        step_size: how far an action of 1 moves the point, along each axis.
+        noise: standard deviation of the normal noise added to each coordinate of a move.
+        episode_length: steps after which an episode is cut off.
+        discrete: choose among a few moves rather than act by a vector in [-1, 1]².
+        moves: with `discrete`, 5 (stay and the four directions) or 9 (the diagonals too).
     """
 
-    start: tuple[float, float] = eqx.field(static=True)
-    step_size: float = eqx.field(static=True)
-    noise: float = eqx.field(static=True)
-    episode_length: int = eqx.field(static=True)
-    discrete: bool = eqx.field(static=True)
-    moves: int = eqx.field(static=True)
+    start: tuple[float, float] = eqx.field(default=(0.5, 0.5), converter=_checked_start, static=True)
+    step_size: float = eqx.field(default=0.05, converter=_checked_step_size, static=True)
+    noise: float = eqx.field(default=0.0, converter=_checked_noise, static=True)
+    episode_length: int = eqx.field(default=50, converter=checked_length, static=True)
+    discrete: bool = eqx.field(default=False, converter=bool, static=True)
+    moves: int = eqx.field(default=5, converter=_checked_moves, static=True)
 
-    def __init__(
-        self,
-        start: Sequence[float] = (0.5, 0.5),
-        step_size: float = 0.05,
-        noise: float = 0.0,
-        episode_length: int = 50,
-        discrete: bool = False,
-        moves: int = 5,
-    ):
-        """
-        Args:
-            start: where every episode begins.
-            step_size: how far an action of 1 moves the point, along each axis.
-            noise: standard deviation of the normal noise added to each coordinate of a move.
-            episode_length: steps after which an episode is cut off.
-            discrete: choose among a few moves rather than act by a vector in [-1, 1]².
-            moves: with `discrete`, 5 (stay and the four directions) or 9 (the diagonals too).
-        """
-        self.start = _checked_start(start)
-        self.step_size = _checked_number("step_size", step_size, above=0.0)
-        self.noise = _checked_number("noise", noise, least=0.0)
-        self.episode_length = checked_length(episode_length)
-        self.discrete = bool(discrete)
-        if moves not in (5, 9):
-            raise ValueError(f"moves={moves!r}: choose 5 (stay and four directions) or 9 (with diagonals).")
-        self.moves = int(moves)
+    def __check_init__(self) -> None:
         self._check_place()
 
     @property
@@ -113,10 +126,10 @@ class Plane(_PointWorld):
     [0.550000011920929, 0.44999998807907104]
     """
 
-    def _move(self, position, displacement):
+    def _move(self, position: Float[Array, "2"], displacement: Float[Array, "2"]) -> Float[Array, "2"]:
         return jnp.clip(position + displacement, 0.0, 1.0)
 
-    def _check_place(self):
+    def _check_place(self) -> None:
         _check_inside_square(self.start)
 
 
@@ -124,13 +137,13 @@ class OpenPlane(_PointWorld):
     """A plane without bounds."""
 
     @property
-    def bounds(self):
+    def bounds(self) -> None:
         return None
 
-    def _move(self, position, displacement):
+    def _move(self, position: Float[Array, "2"], displacement: Float[Array, "2"]) -> Float[Array, "2"]:
         return position + displacement
 
-    def _check_place(self):
+    def _check_place(self) -> None:
         pass
 
 
@@ -142,12 +155,12 @@ class _WalledPlane(_PointWorld):
     def walls(self) -> Float[np.ndarray, "m 4"]:
         """One axis-parallel segment (x0, y0, x1, y1) a row, x0 <= x1 and y0 <= y1."""
 
-    def _move(self, position, displacement):
+    def _move(self, position: Float[Array, "2"], displacement: Float[Array, "2"]) -> Float[Array, "2"]:
         target = jnp.clip(position + displacement, 0.0, 1.0)
         end = slide(position, target - position, jnp.asarray(self.walls))
         return jnp.clip(end, 0.0, 1.0)  # position + (target - position) may round to just outside
 
-    def _check_place(self):
+    def _check_place(self) -> None:
         _check_inside_square(self.start)
         low, high = self.walls[:, :2] - _CLEARANCE, self.walls[:, 2:] + _CLEARANCE
         inside = ((low < self.start) & (self.start < high)).all(axis=1)
@@ -159,19 +172,10 @@ class _WalledPlane(_PointWorld):
 class FourRooms(_WalledPlane):
     """Four rooms in the unit square, neighbours joined by a door."""
 
-    def __init__(
-        self,
-        start: Sequence[float] = (0.25, 0.25),
-        step_size: float = 0.05,
-        noise: float = 0.0,
-        episode_length: int = 50,
-        discrete: bool = False,
-        moves: int = 5,
-    ):
-        super().__init__(start, step_size, noise, episode_length, discrete, moves)
+    start: tuple[float, float] = eqx.field(default=(0.25, 0.25), converter=_checked_start, static=True)
 
     @property
-    def walls(self):
+    def walls(self) -> Float[np.ndarray, "m 4"]:
         return _FOUR_ROOMS
 
 
@@ -179,7 +183,7 @@ class Maze(_WalledPlane):
     """A maze of 5 x 5 cells in the unit square, with exactly one way between any two cells."""
 
     @property
-    def walls(self):
+    def walls(self) -> Float[np.ndarray, "m 4"]:
         return _MAZE
 
 
@@ -281,21 +285,6 @@ _MAZE = _segments(
 )
 
 
-def _checked_start(start: Sequence[float]) -> tuple[float, float]:
-    values = tuple(float(value) for value in start)
-    if len(values) != 2 or not all(map(math.isfinite, values)):
-        raise ValueError(f"start={start!r} must be two finite numbers, such as (0.5, 0.5).")
-    return values
-
-
 def _check_inside_square(start: tuple[float, float]) -> None:
     if not all(0.0 <= value <= 1.0 for value in start):
         raise ValueError(f"start={start} lies outside [0, 1]²; choose both coordinates between 0 and 1.")
-
-
-def _checked_number(name: str, value: float, above: float = -math.inf, least: float = -math.inf) -> float:
-    value = float(value)
-    if not math.isfinite(value) or value <= above or value < least:
-        bound = f"greater than {above}" if math.isfinite(above) else f"at least {least}"
-        raise ValueError(f"{name}={value} must be a finite number {bound}.")
-    return value

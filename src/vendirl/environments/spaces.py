@@ -10,7 +10,7 @@ class Discrete:
 
     n: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.n < 1:
             raise ValueError(f"Discrete(n={self.n}) holds no action; n must be at least 1.")
 
@@ -23,7 +23,7 @@ class Box:
     low: float = -1.0
     high: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.size < 1:
             raise ValueError(f"Box(size={self.size}) holds no action; size must be at least 1.")
         if not self.low < self.high:

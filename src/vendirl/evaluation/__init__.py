@@ -9,8 +9,8 @@ from vendirl.evaluation.comparison import (
 )
 from vendirl.evaluation.effective_number import effective_number
 from vendirl.evaluation.evaluate import Diversity, Evaluation, evaluate
-from vendirl.evaluation.measure import Measure
 from vendirl.evaluation.measures import measures
+from vendirl.evaluation.measures.measure import Measure
 
 __all__ = [
     "Comparison",

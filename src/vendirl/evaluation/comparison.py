@@ -7,15 +7,16 @@ The statistics are those of Agarwal et al., "Deep Reinforcement Learning at the 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from vendirl.evaluation.evaluate import Evaluation
 
 
-def interquartile_mean(scores: Any) -> Any:
+def interquartile_mean(scores: Float[np.ndarray, " seeds *tasks"] | Any) -> Float[np.ndarray, " *tasks"] | np.floating:
     """The mean of the middle half of scores along the first axis: a quarter is cut at each end, rounded down."""
     ordered = np.sort(np.asarray(scores, float), axis=0)
     cut = len(ordered) // 4
@@ -23,7 +24,11 @@ def interquartile_mean(scores: Any) -> Any:
 
 
 def interval(
-    scores: Any, statistic=interquartile_mean, confidence: float = 0.95, resamples: int = 2000, seed: int = 0
+    scores: Float[np.ndarray, " seeds *tasks"] | Any,
+    statistic: Callable[[Float[np.ndarray, "scores draws"]], np.ndarray | np.floating] = interquartile_mean,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> tuple[float, float]:
     """A bootstrap interval of a statistic of scores, resampled within each task (stratified).
 
@@ -31,16 +36,20 @@ def interval(
         scores: (seeds,), or (seeds, tasks). One seed gives an interval of no width, which says nothing.
         statistic: of all scores, flattened.
     """
-    scores = np.asarray(scores, float)
-    scores = scores[:, None] if scores.ndim == 1 else scores
-    draws = _resampled(scores, resamples, np.random.default_rng(seed))
+    table = np.asarray(scores, float)
+    table = table[:, None] if table.ndim == 1 else table
+    draws = _resampled(table, resamples, np.random.default_rng(seed))
     values = statistic(draws.reshape(resamples, -1).T)
     low, high = np.percentile(values, [50 * (1 - confidence), 50 * (1 + confidence)])
     return float(low), float(high)
 
 
 def probability_of_improvement(
-    x: Any, y: Any, confidence: float = 0.95, resamples: int = 2000, seed: int = 0
+    x: Float[np.ndarray, " seeds *tasks"] | Any,
+    y: Float[np.ndarray, " seeds *tasks"] | Any,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> tuple[float, tuple[float, float]]:
     """P(X > Y) + P(X = Y) / 2 over pairs of a seed of x and a seed of y, averaged over tasks, and its interval.
 
@@ -71,10 +80,10 @@ class Comparison:
 
     methods: tuple[str, ...]
     similarities: tuple[str, ...]
-    scores: dict[str, dict[str, np.ndarray]]
-    iqm: np.ndarray
-    intervals: np.ndarray
-    improvement: np.ndarray
+    scores: dict[str, dict[str, Float[np.ndarray, " _"]]]
+    iqm: Float[np.ndarray, "methods similarities"]
+    intervals: Float[np.ndarray, "methods similarities 2"]
+    improvement: Float[np.ndarray, "methods methods similarities"]
     confidence: float
 
     def first(self, similarity: str) -> tuple[str, bool]:
@@ -119,7 +128,7 @@ def compare(
     """
     if not scores:
         raise ValueError("scores is empty: give at least one method")
-    rows: dict[str, dict[str, np.ndarray]] = {}
+    rows: dict[str, dict[str, Float[np.ndarray, " _"]]] = {}
     for method, found in scores.items():
         if not isinstance(found, Mapping):
             if not found:
@@ -134,10 +143,10 @@ def compare(
         if set(row) != set(similarities):
             raise ValueError(f"{method} was not scored under the same similarities: {', '.join(row)}")
 
-    def bounds(m, k):
+    def bounds(m: str, k: str) -> tuple[float, float]:
         return interval(rows[m][k], interquartile_mean, confidence, resamples, seed)
 
-    def wins(a, b, k):
+    def wins(a: str, b: str, k: str) -> float:
         return _wins(rows[a][k][None, :, None], rows[b][k][None, :, None])[0]
 
     return Comparison(
@@ -151,7 +160,7 @@ def compare(
     )
 
 
-def correlations(evaluations: Sequence[Evaluation]) -> tuple[list[str], np.ndarray]:
+def correlations(evaluations: Sequence[Evaluation]) -> tuple[list[str], Float[np.ndarray, "names names"]]:
     """Spearman's rank correlation between all scores and measures over several skill sets.
 
     Returns:
@@ -173,18 +182,22 @@ def correlations(evaluations: Sequence[Evaluation]) -> tuple[list[str], np.ndarr
     return list(whole), np.atleast_2d(np.corrcoef(ranks)) if len(whole) else np.zeros((0, 0))
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
+def _ranks(values: Float[np.ndarray, " sets"]) -> Float[np.ndarray, " sets"]:
     """How many are less, and half of how many are equal."""
     return (values[:, None] > values).sum(1) + 0.5 * (values[:, None] == values).sum(1)
 
 
-def _resampled(scores: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
+def _resampled(
+    scores: Float[np.ndarray, "seeds tasks"], count: int, generator: np.random.Generator
+) -> Float[np.ndarray, "{count} seeds tasks"]:
     """(count, seeds, tasks): seeds drawn with repetition, for each task on its own."""
     seeds, tasks = scores.shape
     return scores[generator.integers(0, seeds, (count, seeds, tasks)), np.arange(tasks)]
 
 
-def _wins(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _wins(
+    x: Float[np.ndarray, "draws seeds_x tasks"], y: Float[np.ndarray, "draws seeds_y tasks"]
+) -> Float[np.ndarray, " draws"]:
     """(draws,) the share of pairs of seeds in which x is greater, ties counting half, over (draws, seeds, tasks)."""
     gap = x[:, :, None] - y[:, None]
     return ((gap > 0) + 0.5 * (gap == 0)).mean((1, 2, 3))

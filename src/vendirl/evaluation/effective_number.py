@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jaxtyping import ArrayLike
+from jaxtyping import Float
 
-from vendirl.score import PSD, Order, vendi_score
+from vendirl._checks import AnyArray
+from vendirl.score.score import PSD, Order, vendi_score
 from vendirl.similarity import Similarity, kernel_matrix
 
 
 def effective_number(
     trajectories: Any,
-    similarity: Similarity,
-    q: Order = 1.0,
-    weights: ArrayLike | None = None,
-    psd: PSD = "clip",
+    similarity: Similarity | str | Any,
+    q: Order | Any = 1.0,
+    weights: Float[AnyArray, " n"] | Any = None,
+    psd: PSD | Any = "clip",
     names: Sequence[str] | None = None,
-) -> Any:
+) -> Float[AnyArray, " *orders"]:
     """The effective number of unique skills: the Vendi Score of the skills' kernel matrix, VS_k(θ_1, ..., θ_n).
 
     Args:
         trajectories: as in `kernel_matrix`: (n, T, D), (n, N, T, D), or a list per skill of (T_i, D) arrays.
-        similarity: k, what "alike" means.
+        similarity: k, what "alike" means, or its text.
         q, weights, psd: as in `vendi_score`.
         names: of the features, if the similarity chooses features by name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import importlib.metadata
 import math
 from collections.abc import Sequence
@@ -10,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
+from vendirl._checks import whole_number
+from vendirl._text import preformatted
 from vendirl.data import Trajectories, read
-from vendirl.evaluation.measure import Measure
 from vendirl.evaluation.measures import measures as other_measures
-from vendirl.evaluation.resampling import Dealer, half_deals, shuffled_deals, thinned
-from vendirl.score import vendi, vendi_score
-from vendirl.similarity import Similarity, parse
+from vendirl.evaluation.measures.measure import Measure
+from vendirl.evaluation.resampling import half_deals, shuffled_deals, thinned
+from vendirl.score.score import vendi, vendi_score
+from vendirl.similarity import Similarity, as_similarity
 
 ORDERS = (0.0, 0.5, 1.0, 2.0, math.inf)
 
@@ -58,10 +62,10 @@ class Diversity:
     p_value: float
     negative_mass: float
     profile: dict[float, float]
-    spectrum: np.ndarray
-    contributions: np.ndarray
+    spectrum: Float[np.ndarray, " n"]
+    contributions: Float[np.ndarray, " n"]
     twins: list[tuple[int, float]]
-    kernel: np.ndarray
+    kernel: Float[np.ndarray, "n n"]
     confidence: float
     resamples: int
     shuffles: int
@@ -90,7 +94,7 @@ class Diversity:
         )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What `evaluate` found: `results`, one for each similarity, and `measures`, the other numbers people report."""
 
@@ -119,21 +123,40 @@ class Evaluation:
             "versions": {name: importlib.metadata.version(name) for name in ("vendirl", "jax", "numpy", "scipy")},
         }
 
+    def _repr_html_(self) -> str:
+        columns = ("similarity", "Vendi Score", "of at most", "interval", "null", "p")
+        rows = [
+            (
+                html.escape(r.similarity),
+                f"{r.vendi_score:.3f}",
+                f"{r.ceiling:g}",
+                "-" if r.interval is None else _range(r.interval),
+                f"{r.null:.3f}",
+                f"{r.p_value:.3f}",
+            )
+            for r in self.results
+        ]
+        head = "".join(f"<th>{column}</th>" for column in columns)
+        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+        return f"{preformatted(repr(self.data))}<table><tr>{head}</tr>{body}</table>"
+
     def __str__(self) -> str:
         lines = [repr(self.data), *map(str, self.results)]
         return "\n".join(lines + [f"{m.name}: {'-' if m.value is None else f'{m.value:.4g}'}" for m in self.measures])
 
+    __repr__ = __str__
+
 
 def evaluate(
     trajectories: Trajectories | str | Path | Any,
-    similarities: Sequence[Similarity | str] | Similarity | str = ("overlap",),
+    similarities: Sequence[Similarity | str] | Similarity | str | Any = ("overlap",),
     *,
-    q: float = 1.0,
-    orders: Sequence[float] = ORDERS,
+    q: float | Any = 1.0,
+    orders: Sequence[float] | Any = ORDERS,
     confidence: float = 0.95,
-    resamples: int = 200,
-    shuffles: int = 100,
-    seed: int = 0,
+    resamples: int | Any = 200,
+    shuffles: int | Any = 100,
+    seed: int | Any = 0,
     measures: bool = True,
 ) -> Evaluation:
     """Measure a set of skills, from any method, in any senses.
@@ -175,15 +198,13 @@ def evaluate(
     senses = [similarities] if isinstance(similarities, Similarity | str) else list(similarities)
     if not senses:
         raise ValueError("similarities is empty: give at least one, such as 'overlap'")
-    _whole("resamples", resamples, 2)
-    _whole("shuffles", shuffles, 1)
-    _whole("seed", seed, 0)
+    whole_number(resamples, "resamples", 2)
+    whole_number(shuffles, "shuffles", 1)
+    whole_number(seed, "seed", 0)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, but is {confidence}")
     data.check_finite()
-    resolved = [
-        (k if isinstance(k, Similarity) else parse(k)).resolve(data.features, len(data.features)) for k in senses
-    ]
+    resolved = [as_similarity(k).resolve(data.features, len(data.features)) for k in senses]
     for k in resolved:  # refuse what is impossible before anything is computed
         _check(k, data)
     settings = (q, tuple(orders), confidence, resamples, shuffles, seed)
@@ -194,10 +215,20 @@ def evaluate(
     return Evaluation(data, results, tuple(others))
 
 
-def _diversity(data, k: Similarity, name: str, q, orders, confidence, resamples, shuffles, seed) -> Diversity:
+def _diversity(
+    data: Trajectories,
+    k: Similarity,
+    name: str,
+    q: float | Any,
+    orders: Sequence[float],
+    confidence: float,
+    resamples: int,
+    shuffles: int,
+    seed: int,
+) -> Diversity:
     D = len(data.features)
     of_skill = data.of_skill
-    dealer = Dealer(k, list(data))
+    dealer = k.regroup(list(data))
     K = dealer.matrices([of_skill])[0]
     result = vendi(K, q)
     score = float(result.score)
@@ -208,7 +239,7 @@ def _diversity(data, k: Similarity, name: str, q, orders, confidence, resamples,
     episodes, stride = thinned(k, list(data))
     if stride > 1:  # hundreds of kernel matrices of all observations would take too long
         note = f"interval and null from every {stride}th observation"
-        dealer = Dealer(k, episodes)
+        dealer = k.regroup(episodes)
         drawn_score = float(vendi_score(dealer.matrices([of_skill])[0], q))
     sizes = np.array([len(mine) for mine in of_skill])
     short = [data.labels[i] for i in np.flatnonzero(sizes < 2)]
@@ -268,11 +299,6 @@ def _check(k: Similarity, data: Trajectories) -> None:
                 f"{data.source}: {k} needs at least {k.least_observations} observations of each skill, but skill "
                 f"{data.labels[i]} has {count}; give longer or more episodes, or fewer neighbours"
             )
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, but is {value!r}")
 
 
 def _order(q: float) -> float | str:

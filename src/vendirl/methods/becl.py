@@ -13,10 +13,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import PRNGKeyArray
 
 from vendirl.methods.discriminator import of_skill
-from vendirl.methods.method import Fitted, Setting, every, network
+from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.method import Rewards
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,21 +37,19 @@ class BeCL(Fitted):
     name: ClassVar[str] = "becl"
     needs_numbers: ClassVar[bool] = True
 
-    def model(self, observation_size, setting: Setting, key):
-        # The number of skills is written down as the length of an array, since the model is all that is passed on.
-        return network(observation_size, self.hidden, self.dimension, key), jnp.zeros(setting.skills)
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
+        return network(observation_size, self.hidden, self.dimension, key)
 
-    def loss(self, model, batch, key):
+    def loss(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Loss:
         loss = -jnp.mean(self._log_share(model, batch, key))
         return loss, {"contrastive_loss": loss}
 
-    def rewards(self, model, batch):
+    def rewards(self, model: Network, batch: Transition) -> Rewards:
         return jnp.exp(self._log_share(model, batch, jax.random.key(0)))
 
-    def _log_share(self, model, batch, key) -> Float[Array, "E steps"]:
-        f, counts = model
-        n = counts.shape[0]
-        x = every(f, batch.next_observation)
+    def _log_share(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Rewards:
+        n = self.problem.skills
+        x = every(model, batch.next_observation)
         x = x / jnp.maximum(jnp.linalg.norm(x, axis=-1, keepdims=True), 1e-6)
         E, steps = x.shape[:2]
         # one state of each skill: of a random scene that follows it, at a random step

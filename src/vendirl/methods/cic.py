@@ -12,11 +12,14 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.method import Fitted, every, network
+from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.method import Rewards
 from vendirl.methods.particles import particle_entropy
-from vendirl.skill_spaces import Box
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
+from vendirl.skills.spaces import Cube, SkillSpace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,34 +44,34 @@ class CIC(Fitted):
 
     name: ClassVar[str] = "cic"
 
-    def space(self, skills):
-        return Box(self.dimension)
+    def space(self, skills: int) -> SkillSpace:
+        return Cube(self.dimension)
 
-    def model(self, observation_size, setting, key):
+    def model(self, observation_size: int, key: PRNGKeyArray) -> tuple[Network, Network]:
         of_transition, of_skill = jax.random.split(key)
         return (
             network(2 * observation_size, self.hidden, self.embedding, of_transition),
             network(self.dimension, self.hidden, self.embedding, of_skill),
         )
 
-    def loss(self, model, batch, key):
+    def loss(self, model: tuple[Network, Network], batch: Transition, key: PRNGKeyArray) -> Loss:
         loss = -jnp.mean(self._log_share(model, batch))
         return loss, {"contrastive_loss": loss}
 
-    def rewards(self, model, batch):
+    def rewards(self, model: tuple[Network, Network], batch: Transition) -> Rewards:
         spread = particle_entropy(self._embedded(model[0], batch), self.neighbours, self.particles)
         return spread + self.weight * self._log_share(model, batch)
 
-    def _embedded(self, f, batch) -> Float[Array, "E steps d"]:
+    def _embedded(self, f: Network, batch: Transition) -> Float[Array, "E steps d"]:
         return every(f, jnp.concatenate([batch.observation, batch.next_observation], -1))
 
-    def _log_share(self, model, batch) -> Float[Array, "E steps"]:
+    def _log_share(self, model: tuple[Network, Network], batch: Transition) -> Rewards:
         f, h = model
-        x, y = _unit(self._embedded(f, batch)), _unit(jax.vmap(h)(batch.skill))
+        x, y = _unit(self._embedded(f, batch)), _unit(jax.vmap(h)(jnp.asarray(batch.skill)))
         logits = x @ y.T / self.temperature  # (E, steps, E)
         own = jnp.sum(x * y[:, None], -1) / self.temperature
         return own - jax.nn.logsumexp(logits, axis=-1)
 
 
-def _unit(x: Array) -> Array:
+def _unit(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
     return x / jnp.maximum(jnp.linalg.norm(x, axis=-1, keepdims=True), 1e-6)

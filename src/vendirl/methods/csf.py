@@ -15,10 +15,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.method import Fitted, every, network
-from vendirl.skill_spaces import Sphere
+from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.method import Rewards
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
+from vendirl.skills.spaces import SkillSpace, Sphere
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,22 +41,22 @@ class CSF(Fitted):
 
     name: ClassVar[str] = "csf"
 
-    def space(self, skills):
+    def space(self, skills: int) -> SkillSpace:
         return Sphere(self.dimension)
 
-    def model(self, observation_size, setting, key):
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
         return network(observation_size, self.hidden, self.dimension, key)
 
-    def loss(self, model, batch, key):
+    def loss(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Loss:
         step = self.cumulants(model, batch)
         gain = jnp.mean(jnp.sum(step * batch.skill[:, None], -1))
         others = Sphere(self.dimension).sample(key, self.samples)
         contrast = jnp.mean(jax.nn.logsumexp(step @ others.T, axis=-1)) - math.log(self.samples)
         return self.contrast * contrast - gain, {"objective": gain, "contrast": contrast}
 
-    def rewards(self, model, batch):
+    def rewards(self, model: Network, batch: Transition) -> Rewards:
         return jnp.sum(self.cumulants(model, batch) * batch.skill[:, None], -1)
 
-    def cumulants(self, model, batch) -> Float[Array, "E steps d"]:
+    def cumulants(self, model: Network, batch: Transition) -> Float[Array, "E steps d"]:
         """φ(s') - φ(s), of which successor features are the discounted sum."""
         return every(model, batch.next_observation) - every(model, batch.observation)

@@ -13,10 +13,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.method import Fitted, network
-from vendirl.skill_spaces import Box, Discrete
+from vendirl.methods.fitted import Fitted, Loss, network
+from vendirl.methods.method import Rewards
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
+from vendirl.skills.spaces import Cube, OneHot, SkillSpace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,27 +38,28 @@ class DADS(Fitted):
 
     name: ClassVar[str] = "dads"
 
-    def space(self, skills):
-        return Discrete(skills) if self.dimension is None else Box(self.dimension)
+    def space(self, skills: int) -> SkillSpace:
+        return OneHot(skills) if self.dimension is None else Cube(self.dimension)
 
-    def model(self, observation_size, setting, key):
-        inputs = observation_size + self.space(setting.skills).size
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
+        inputs = observation_size + self.problem.space.size
         return network(inputs, self.hidden, observation_size, key)
 
-    def loss(self, model, batch, key):
-        space = self._space(model, batch)
-        log_q = self._log_density(model, batch, jax.vmap(space.vector)(batch.skill)[:, None])
+    def loss(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Loss:
+        log_q = self._log_density(model, batch, self.skill_vectors(batch))
         return -jnp.mean(log_q), {"dynamics_loss": -jnp.mean(log_q)}
 
-    def rewards(self, model, batch):
-        space = self._space(model, batch)
-        own = self._log_density(model, batch, jax.vmap(space.vector)(batch.skill)[:, None])
+    def rewards(self, model: Network, batch: Transition) -> Rewards:
+        space = self.problem.space
+        own = self._log_density(model, batch, self.skill_vectors(batch))
         others = jax.vmap(space.vector)(space.fixed(space.size if space.discrete else self.samples))
         each = jax.lax.map(lambda z: self._log_density(model, batch, z[None, None]), others)
         marginal = jax.nn.logsumexp(each, axis=0) - math.log(len(others))
         return jnp.clip(own - marginal, -self.clip, self.clip)
 
-    def _log_density(self, model, batch, z: Float[Array, "#E #steps d"]) -> Float[Array, "E steps"]:
+    def _log_density(
+        self, model: Network, batch: Transition, z: Float[Array, "#E #steps d"]
+    ) -> Float[Array, "E steps"]:
         """log q(s' | s, z) up to a constant."""
         change = batch.next_observation - batch.observation
         change = change / jnp.maximum(jnp.std(change, axis=(0, 1)), 1e-6)
@@ -65,6 +69,3 @@ class DADS(Fitted):
         biases = jnp.broadcast_to(biases, (*change.shape[:-1], biases.shape[-1]))
         predict = jax.vmap(jax.vmap(lambda bias, s: model.given(bias, size)(s)))
         return -0.5 * jnp.sum((change - predict(biases, batch.observation)) ** 2, -1)
-
-    def _space(self, model, batch):
-        return self.space(model.layers[0].weight.shape[1] - batch.observation.shape[-1])

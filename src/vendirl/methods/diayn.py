@@ -12,10 +12,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.discriminator import of_skill
-from vendirl.methods.method import Fitted, along, every, network
+from vendirl.methods.fitted import Fitted, Loss, along, every, network
+from vendirl.methods.method import Rewards
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +27,7 @@ class DIAYN(Fitted):
 
     Attributes:
         current: discriminate the state before the action, s, as the original does; by default the state after it,
-        s', as
-            most later implementations do.
+            s', as most later implementations do.
         clip: bound on the discriminator's logits; inf for none.
     """
 
@@ -35,20 +37,20 @@ class DIAYN(Fitted):
     name: ClassVar[str] = "diayn"
     needs_numbers: ClassVar[bool] = True
 
-    def model(self, observation_size, setting, key):
-        return network(observation_size, self.hidden, setting.skills, key)
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
+        return network(observation_size, self.hidden, self.problem.skills, key)
 
-    def loss(self, model, batch, key):
+    def loss(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Loss:
         log_q = self.log_q(model, batch)
         correct = jnp.argmax(log_q, -1) == along(batch.skill, log_q.shape[1])
         loss = -jnp.mean(of_skill(log_q, batch.skill))
         return loss, {"discriminator_loss": loss, "accuracy": jnp.mean(correct)}
 
-    def rewards(self, model, batch):
+    def rewards(self, model: Network, batch: Transition) -> Rewards:
         log_q = self.log_q(model, batch)
         return of_skill(log_q, batch.skill) + math.log(log_q.shape[-1])
 
-    def log_q(self, model, batch) -> Float[Array, "E steps n"]:
+    def log_q(self, model: Network, batch: Transition) -> Float[Array, "E steps n"]:
         """log q(g | s) of all skills."""
         logits = every(model, batch.observation if self.current else batch.next_observation)
         return jax.nn.log_softmax(jnp.clip(logits, -self.clip, self.clip))

@@ -12,10 +12,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.diayn import DIAYN
-from vendirl.methods.method import every
+from vendirl.methods.fitted import every
 from vendirl.methods.spectral import contracted
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,12 +33,12 @@ class DIAYNSN(DIAYN):
 
     name: ClassVar[str] = "diayn-sn"
 
-    def model(self, observation_size, setting, key):
-        return self.constrain(super().model(observation_size, setting, key))
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
+        return self.constrain(super().model(observation_size, key))
 
-    def constrain(self, model):
+    def constrain(self, model: Network) -> Network:
         return contracted(model)
 
-    def log_q(self, model, batch):
+    def log_q(self, model: Network, batch: Transition) -> Float[Array, "E steps n"]:
         logits = self.sharpness * every(model, batch.observation if self.current else batch.next_observation)
         return jax.nn.log_softmax(jnp.clip(logits, -self.clip, self.clip))

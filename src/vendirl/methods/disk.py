@@ -13,10 +13,12 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl.methods.method import Method
+from vendirl.methods.method import Method, Metrics, Rewards
 from vendirl.methods.particles import nearest, references
+from vendirl.skills.policy import SkillPolicy
+from vendirl.skills.rollout import Transition
 
 
 class States(eqx.Module):
@@ -35,7 +37,7 @@ class DISk(Method):
         diversity: β.
         consistency: α.
         neighbours: k.
-        states: M, how many recent states of a skill are kept.
+        states: M, how many recent states of a skill are kept; no more than there are between two updates.
     """
 
     diversity: float = 1.0
@@ -47,18 +49,19 @@ class DISk(Method):
     separate: ClassVar[bool] = True
     needs_numbers: ClassVar[bool] = True
 
-    def start(self, setting, policy, key):
-        D, zero = setting.environment.observation_size, jnp.zeros((), jnp.int32)
-        return States(jnp.zeros((setting.skills, self.states, D)), zero, jnp.array(setting.epochs, jnp.int32))
+    def start(self, policy: SkillPolicy, key: PRNGKeyArray) -> States:
+        D, zero = self.problem.environment.observation_size, jnp.zeros((), jnp.int32)
+        M = min(self.states, self.problem.scenes * self.problem.steps)
+        return States(jnp.zeros((self.problem.skills, M, D)), zero, jnp.array(self.problem.epochs, jnp.int32))
 
-    def goals(self, state: States, space, scenes, epoch, key):
-        return jnp.full(scenes, self._current(state))
+    def goals(self, state: States, epoch: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, " E"]:
+        return jnp.full(self.problem.scenes, self._current(state))
 
-    def learn(self, state: States, batch, key):
+    def learn(self, state: States, batch: Transition, key: PRNGKeyArray) -> tuple[States, Metrics]:
         recent = references(batch.next_observation, self.states)
         return eqx.tree_at(lambda s: s.kept, state, state.kept.at[self._current(state)].set(recent)), {}
 
-    def reward(self, state: States, batch):
+    def reward(self, state: States, batch: Transition) -> tuple[States, Rewards, Metrics]:
         x, current, n = batch.next_observation, self._current(state), state.kept.shape[0]
         earlier = jnp.arange(n) < current
         far = jnp.where(earlier[:, None, None], state.kept, 1e6).reshape(
@@ -71,7 +74,7 @@ class DISk(Method):
         α = self.consistency * jnp.clip((state.epoch - current * share) / share, 0.0, 1.0)
         return state, self.diversity * novelty - α * own, {"novelty": novelty.mean(), "consistency": own.mean()}
 
-    def finish(self, state: States):
+    def finish(self, state: States) -> States:
         return eqx.tree_at(lambda s: s.epoch, state, state.epoch + 1)
 
     def _current(self, state: States) -> Int[Array, ""]:

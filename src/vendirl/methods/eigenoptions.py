@@ -18,10 +18,12 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.method import Fitted, every, network
-from vendirl.networks import Network
+from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.method import Rewards
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
 
 
 class Laplacian(eqx.Module):
@@ -47,11 +49,11 @@ class Eigenoptions(Fitted):
     name: ClassVar[str] = "eigenoptions"
     needs_numbers: ClassVar[bool] = True
 
-    def model(self, observation_size, setting, key):
-        d = (setting.skills + 1) // 2 + 1
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Laplacian:
+        d = (self.problem.skills + 1) // 2 + 1
         return Laplacian(network(observation_size, self.hidden, d, key), jnp.zeros((d, d)))
 
-    def loss(self, model: Laplacian, batch, key):
+    def loss(self, model: Laplacian, batch: Transition, key: PRNGKeyArray) -> Loss:
         x, y = every(model.φ, batch.observation), every(model.φ, batch.next_observation)
         x, y = (v.reshape(-1, v.shape[-1]) for v in (x, y))
         smooth = jnp.mean(jnp.sum((x - y) ** 2, -1))
@@ -60,8 +62,9 @@ class Eigenoptions(Fitted):
         ascent = -self.dual_rate * jnp.sum(model.dual * jax.lax.stop_gradient(c))
         return smooth + orthogonal + ascent, {"smoothness": smooth, "violation": jnp.abs(c).max()}
 
-    def rewards(self, model: Laplacian, batch):
+    def rewards(self, model: Laplacian, batch: Transition) -> Rewards:
         step = every(model.φ, batch.next_observation) - every(model.φ, batch.observation)
-        which = jax.nn.one_hot(1 + batch.skill // 2, step.shape[-1])
-        sign = 1 - 2 * (batch.skill % 2)
+        skill = jnp.asarray(batch.skill)
+        which = jax.nn.one_hot(1 + skill // 2, step.shape[-1])
+        sign = 1 - 2 * (skill % 2)
         return sign[:, None] * jnp.sum(step * which[:, None], -1)

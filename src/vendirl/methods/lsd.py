@@ -9,12 +9,15 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
-from vendirl.methods.method import Fitted, every, network
+from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.method import Rewards
 from vendirl.methods.spectral import contracted
-from vendirl.skill_spaces import Centred, Gaussian
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
+from vendirl.skills.spaces import CentredOneHot, Gaussian, SkillSpace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,20 +35,19 @@ class LSD(Fitted):
 
     name: ClassVar[str] = "lsd"
 
-    def space(self, skills):
-        return Centred(skills) if self.discrete else Gaussian(self.dimension)
+    def space(self, skills: int) -> SkillSpace:
+        return CentredOneHot(skills) if self.discrete else Gaussian(self.dimension)
 
-    def model(self, observation_size, setting, key):
-        return self.constrain(network(observation_size, self.hidden, self.space(setting.skills).size, key))
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
+        return self.constrain(network(observation_size, self.hidden, self.problem.space.size, key))
 
-    def constrain(self, model):
+    def constrain(self, model: Network) -> Network:
         return contracted(model)
 
-    def loss(self, model, batch, key):
+    def loss(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Loss:
         gain = jnp.mean(self.rewards(model, batch))
         return -gain, {"objective": gain}
 
-    def rewards(self, model, batch):
+    def rewards(self, model: Network, batch: Transition) -> Rewards:
         step = every(model, batch.next_observation) - every(model, batch.observation)
-        z = jax.vmap(self.space(step.shape[-1]).vector)(batch.skill)
-        return jnp.sum(step * z[:, None], -1)
+        return jnp.sum(step * self.skill_vectors(batch), -1)

@@ -13,11 +13,13 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.method import Fitted, every, network
-from vendirl.networks import Network
-from vendirl.skill_spaces import Centred, Sphere
+from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.method import Rewards
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
+from vendirl.skills.spaces import CentredOneHot, SkillSpace, Sphere
 
 
 class Encoder(eqx.Module):
@@ -50,30 +52,26 @@ class METRA(Fitted):
 
     name: ClassVar[str] = "metra"
 
-    def space(self, skills):
-        return Centred(skills) if self.discrete else Sphere(self.dimension)
+    def space(self, skills: int) -> SkillSpace:
+        return CentredOneHot(skills) if self.discrete else Sphere(self.dimension)
 
-    def model(self, observation_size, setting, key):
-        outputs = self.space(setting.skills).size
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Encoder:
+        outputs = self.problem.space.size
         return Encoder(network(observation_size, self.hidden, outputs, key), jnp.log(jnp.array(self.dual, float)))
 
-    def loss(self, model: Encoder, batch, key):
+    def loss(self, model: Encoder, batch: Transition, key: PRNGKeyArray) -> Loss:
         step = self.step(model, batch)
         norm = jnp.sum(step**2, -1) / (step.shape[-1] if self.mean_norm else 1)
         constraint = jnp.minimum(self.slack, 1 - norm)
         λ = jnp.exp(model.log_dual)
-        gain = jnp.sum(step * self._z(model, batch), -1)
+        gain = jnp.sum(step * self.skill_vectors(batch), -1)
         objective = jnp.mean(gain + jax.lax.stop_gradient(λ) * constraint)
         dual_loss = self.dual_rate * model.log_dual * jax.lax.stop_gradient(jnp.mean(constraint))
         return dual_loss - objective, {"objective": jnp.mean(gain), "dual": λ, "step_norm": jnp.mean(norm)}
 
-    def rewards(self, model, batch):
-        return jnp.sum(self.step(model, batch) * self._z(model, batch), -1)
+    def rewards(self, model: Encoder, batch: Transition) -> Rewards:
+        return jnp.sum(self.step(model, batch) * self.skill_vectors(batch), -1)
 
-    def step(self, model: Encoder, batch) -> Float[Array, "E steps d"]:
+    def step(self, model: Encoder, batch: Transition) -> Float[Array, "E steps d"]:
         """φ(s') - φ(s)."""
         return every(model.φ, batch.next_observation) - every(model.φ, batch.observation)
-
-    def _z(self, model: Encoder, batch) -> Float[Array, "E 1 d"]:
-        space = self.space(model.φ.layers[-1].bias.shape[0])
-        return jax.vmap(space.vector)(batch.skill)[:, None]

@@ -6,16 +6,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from vendirl.skills.policy import AnyArray
 
-def references(x: Float[Array, "E steps d"], count: int) -> Float[Array, "count d"]:
-    """`count` of the states, spread evenly over scenes and steps."""
+
+def references(x: Float[AnyArray, "E steps d"], count: int) -> Float[AnyArray, "M d"]:
+    """M = `count` of the states, spread evenly over scenes and steps; all of them if there are fewer."""
     flat = x.reshape(-1, x.shape[-1])
     stride = max(1, len(flat) // count)
     return flat[::stride][:count]
 
 
-def nearest(x: Float[Array, "*batch d"], others: Float[Array, "M d"], k: int) -> Float[Array, "*batch k"]:
-    """The distances from each x to its k nearest among others, nearest first."""
+def nearest(x: Float[AnyArray, "*batch d"], others: Float[AnyArray, "M d"], k: int) -> Float[Array, "*batch k"]:
+    """The distances from each x to its k nearest among others, nearest first; to all of them if there are fewer."""
     square = jnp.sum(x**2, -1, keepdims=True) - 2 * x @ others.T + jnp.sum(others**2, -1)
     closest = -jax.lax.top_k(-square, min(k, others.shape[0]))[0]
     return jnp.sqrt(jnp.maximum(closest, 0) + 1e-12)

@@ -6,8 +6,10 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
+from jaxtyping import PyTree
 
-from vendirl.methods.method import Method
+from vendirl.methods.method import Method, Metrics, Rewards
+from vendirl.skills.rollout import Transition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Random(Method):
     name: ClassVar[str] = "random"
     frozen: ClassVar[bool] = True
 
-    def reward(self, state, batch):
+    def reward(self, state: PyTree, batch: Transition) -> tuple[PyTree, Rewards, Metrics]:
         return state, jnp.zeros_like(batch.reward), {}
 
 
@@ -28,5 +30,5 @@ class FromEnvironment(Method):
     name: ClassVar[str] = "environment"
     spreads: ClassVar[bool] = True
 
-    def reward(self, state, batch):
-        return state, batch.reward, {}
+    def reward(self, state: PyTree, batch: Transition) -> tuple[PyTree, Rewards, Metrics]:
+        return state, jnp.asarray(batch.reward), {}

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from vendirl.networks import Network
+from vendirl.skills.networks import Network
 
 
 def contracted(network: Network) -> Network:
@@ -20,7 +20,7 @@ def contracted(network: Network) -> Network:
     return eqx.tree_at(lambda n: n.layers, network, tuple(layers))
 
 
-def _contracted(W):
+def _contracted(W: Float[Array, "m n"]) -> Float[Array, "m n"]:
     return W / jnp.maximum(1.0, spectral_bound(jax.lax.stop_gradient(W)) * (1 + 1e-5))
 
 

@@ -12,10 +12,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from vendirl.methods.discriminator import cross_entropy, ends, of_skill
-from vendirl.methods.method import Fitted, along, every, firsts, network
+from vendirl.methods.fitted import Fitted, Loss, along, every, firsts, network
+from vendirl.methods.method import Rewards
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,22 +27,22 @@ class VIC(Fitted):
 
     name: ClassVar[str] = "vic"
     needs_numbers: ClassVar[bool] = True
-    whole: ClassVar[bool] = True
+    whole_stretches: ClassVar[bool] = True
 
-    def model(self, observation_size, setting, key):
-        return network(2 * observation_size, self.hidden, setting.skills, key)
+    def model(self, observation_size: int, key: PRNGKeyArray) -> PyTree[Array]:
+        return network(2 * observation_size, self.hidden, self.problem.skills, key)
 
-    def loss(self, model, batch, key):
+    def loss(self, model: PyTree[Array], batch: Transition, key: PRNGKeyArray) -> Loss:
         log_q, last = self.log_q(model, batch), ends(batch)
         loss = cross_entropy(log_q, batch.skill, last)
         right = (jnp.argmax(log_q, -1) == along(batch.skill, log_q.shape[1])) & last
         return loss, {"discriminator_loss": loss, "accuracy": right.sum() / jnp.maximum(last.sum(), 1)}
 
-    def rewards(self, model, batch):
+    def rewards(self, model: PyTree[Array], batch: Transition) -> Rewards:
         log_q = self.log_q(model, batch)
         return ends(batch) * (of_skill(log_q, batch.skill) + math.log(log_q.shape[-1]))
 
-    def log_q(self, model, batch) -> Float[Array, "E steps n"]:
+    def log_q(self, model: Network, batch: Transition) -> Float[Array, "E steps n"]:
         """log q(g | s_0, s') of all skills."""
         pair = jnp.concatenate([firsts(batch), batch.next_observation], -1)
         return jax.nn.log_softmax(every(model, pair))
@@ -51,23 +54,23 @@ class RVIC(VIC):
 
     name: ClassVar[str] = "rvic"
 
-    def model(self, observation_size, setting, key):
+    def model(self, observation_size: int, key: PRNGKeyArray) -> tuple[Network, Network]:
         relative, absolute = jax.random.split(key)
         return (
-            network(2 * observation_size, self.hidden, setting.skills, relative),
-            network(observation_size, self.hidden, setting.skills, absolute),
+            network(2 * observation_size, self.hidden, self.problem.skills, relative),
+            network(observation_size, self.hidden, self.problem.skills, absolute),
         )
 
-    def loss(self, model, batch, key):
+    def loss(self, model: tuple[Network, Network], batch: Transition, key: PRNGKeyArray) -> Loss:
         relative, absolute = model
         loss, metrics = super().loss(relative, batch, key)
         return loss + cross_entropy(self.log_q_absolute(absolute, batch), batch.skill, ends(batch)), metrics
 
-    def rewards(self, model, batch):
+    def rewards(self, model: tuple[Network, Network], batch: Transition) -> Rewards:
         relative, absolute = model
         gain = self.log_q(relative, batch) - self.log_q_absolute(absolute, batch)
         return ends(batch) * of_skill(gain, batch.skill)
 
-    def log_q_absolute(self, model, batch) -> Float[Array, "E steps n"]:
+    def log_q_absolute(self, model: Network, batch: Transition) -> Float[Array, "E steps n"]:
         """log q_abs(g | s')."""
         return jax.nn.log_softmax(every(model, batch.next_observation))

@@ -13,11 +13,14 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.method import Fitted, every, network
+from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.method import Rewards
 from vendirl.methods.particles import particle_entropy
-from vendirl.skill_spaces import Sphere
+from vendirl.skills.networks import Network
+from vendirl.skills.rollout import Transition
+from vendirl.skills.spaces import SkillSpace, Sphere
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,25 +35,25 @@ class VISR(Fitted):
 
     name: ClassVar[str] = "visr"
 
-    def space(self, skills):
+    def space(self, skills: int) -> SkillSpace:
         return Sphere(self.dimension)
 
-    def model(self, observation_size, setting, key):
+    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
         return network(observation_size, self.hidden, self.dimension, key)
 
-    def loss(self, model, batch, key):
+    def loss(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Loss:
         agreement = jnp.mean(self._agreement(model, batch))
         return -agreement, {"objective": agreement}
 
-    def rewards(self, model, batch):
+    def rewards(self, model: Network, batch: Transition) -> Rewards:
         return self._agreement(model, batch)
 
-    def cumulants(self, model, batch) -> Float[Array, "E steps d"]:
+    def cumulants(self, model: Network, batch: Transition) -> Float[Array, "E steps d"]:
         """φ(s'), of which successor features are the discounted sum."""
         x = every(model, batch.next_observation)
         return x / jnp.maximum(jnp.linalg.norm(x, axis=-1, keepdims=True), 1e-6)
 
-    def _agreement(self, model, batch):
+    def _agreement(self, model: Network, batch: Transition) -> Rewards:
         return jnp.sum(self.cumulants(model, batch) * batch.skill[:, None], -1)
 
 
@@ -68,7 +71,7 @@ class APS(VISR):
 
     name: ClassVar[str] = "aps"
 
-    def rewards(self, model, batch):
+    def rewards(self, model: Network, batch: Transition) -> Rewards:
         φ = self.cumulants(model, batch)
         return self._agreement(model, batch) + particle_entropy(φ, self.neighbours, self.particles)
 

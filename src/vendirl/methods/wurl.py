@@ -15,9 +15,11 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.method import Method
+from vendirl.methods.method import Method, Metrics, Rewards
+from vendirl.skills.policy import SkillPolicy
+from vendirl.skills.rollout import Transition
 
 
 class Targets(eqx.Module):
@@ -41,15 +43,17 @@ class WURL(Method):
     name: ClassVar[str] = "wurl"
     separate: ClassVar[bool] = True
     needs_numbers: ClassVar[bool] = True
-    whole: ClassVar[bool] = True
+    whole_stretches: ClassVar[bool] = True
 
-    def start(self, setting, policy, key):
-        D = setting.environment.observation_size
+    def start(self, policy: SkillPolicy, key: PRNGKeyArray) -> Targets:
+        D = self.problem.environment.observation_size
         directions = jax.random.normal(key, (self.projections, D))
         directions = directions / jnp.linalg.norm(directions, axis=-1, keepdims=True)
-        return Targets(jnp.zeros((setting.skills, setting.steps, D)), jnp.zeros(setting.skills), directions)
+        return Targets(
+            jnp.zeros((self.problem.skills, self.problem.steps, D)), jnp.zeros(self.problem.skills), directions
+        )
 
-    def learn(self, state: Targets, batch, key):
+    def learn(self, state: Targets, batch: Transition, key: PRNGKeyArray) -> tuple[Targets, Metrics]:
         n = state.seen.shape[0]
         mine = batch.skill[None, :] == jnp.arange(n)[:, None]
         scene = jnp.argmax(mine, axis=1)
@@ -57,7 +61,7 @@ class WURL(Method):
         states = jnp.where(some[:, None, None], batch.next_observation[scene], state.states)
         return Targets(states, jnp.maximum(state.seen, some), state.directions), {}
 
-    def reward(self, state: Targets, batch):
+    def reward(self, state: Targets, batch: Transition) -> tuple[Targets, Rewards, Metrics]:
         def scene(x, skill):
             costs = jax.vmap(lambda y: transport(x, y, state.directions))(state.states)  # (n, T)
             other = (state.seen > 0) & (jnp.arange(costs.shape[0]) != skill)

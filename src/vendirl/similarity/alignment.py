@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
-from vendirl.similarity.algebra import TrajectorySimilarity, positive
+from vendirl._checks import Number, checked_by, positive
+from vendirl.similarity.kinds import TrajectorySimilarity
 from vendirl.similarity.observations import Observations
 
+Padded = tuple[Float[Array, "_ _ D"], Int[Array, " _"]]
+"""Trajectories, (N, T, D), and the length of each, (N,)."""
+Aligned = tuple[Float[Array, "_ _ D"], Int[Array, " _"], Float[Array, ""]]
+"""The same, and their L with themselves."""
+Diagonals = tuple[Float[Array, " T"], Float[Array, " T"], Float[Array, " T"]]
+"""The last diagonal of the table, the one before, and where alignments start."""
 _NOTHING = -1e30  # stands for log 0 in the table: with -inf derivatives would be NaN
 
 
@@ -32,35 +40,33 @@ class alignment(TrajectorySimilarity):  # noqa: N801
         bandwidth: in the units of the features.
     """
 
-    scale: float = 1.0
-    bandwidth: float = 1.0
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "alignment: scale"))
+    bandwidth: Number = eqx.field(default=1.0, converter=checked_by(positive, "alignment: bandwidth"))
 
     name: ClassVar[str] = "alignment"
-
-    def __check_init__(self):
-        positive(self.scale, "alignment: scale")
-        positive(self.bandwidth, "alignment: bandwidth")
 
     @property
     def psd(self) -> bool:
         return isinstance(self.scale, float | int) and self.scale == 1
 
-    def summary(self, skill: Observations):
+    def summary(self, skill: Observations) -> Aligned:
         N, T, _ = skill.points.shape
         lengths = jnp.full(N, T) if skill.lengths is None else skill.lengths
         return skill.points, lengths, self._log_kernel((skill.points, lengths), (skill.points, lengths))
 
-    def compare(self, a, b):
+    def compare(self, a: Aligned, b: Aligned) -> Float[Array, ""]:
         return jnp.exp(self.scale * jnp.minimum(self._log_kernel(a[:2], b[:2]) - (a[2] + b[2]) / 2, 0))
 
-    def _log_kernel(self, a, b):
+    def _log_kernel(self, a: Padded, b: Padded) -> Float[Array, ""]:
         """L: log of the mean of G over all pairs of trajectories."""
         pairs = jax.vmap(jax.vmap(self._log_alignment, (None, None, 0, 0)), (0, 0, None, None))
         logs = pairs(*a, *b)
         real = (a[1][:, None] > 0) & (b[1][None, :] > 0)
         return jax.nn.logsumexp(jnp.where(real, logs, -jnp.inf)) - jnp.log(jnp.sum(real))
 
-    def _log_alignment(self, x: Float[Array, "T D"], length_x, y: Float[Array, "S D"], length_y):
+    def _log_alignment(
+        self, x: Float[Array, "T D"], length_x: Int[Array, ""], y: Float[Array, "S D"], length_y: Int[Array, ""]
+    ) -> Float[Array, ""]:
         """log G by dynamic programming, M_ij = κ_ij (M_{i-1,j-1} + M_{i-1,j} + M_{i,j-1}), diagonal by diagonal."""
         T, S = x.shape[0], y.shape[0]
         d = jnp.sum((x[:, None] - y[None, :]) ** 2, -1) / (2 * self.bandwidth**2)
@@ -70,7 +76,7 @@ class alignment(TrajectorySimilarity):  # noqa: N801
         nothing = jnp.full(T, _NOTHING, x.dtype)
         origin = jnp.where(i == 0, 0.0, nothing)  # the empty alignment, before the first diagonal
 
-        def diagonal(carry, log_kappa):
+        def diagonal(carry: Diagonals, log_kappa: Float[Array, " T"]) -> tuple[Diagonals, Float[Array, " T"]]:
             last, before, start = carry
             steps = jnp.stack([last, _shifted(last), _shifted(before), start])
             here = log_kappa + jax.nn.logsumexp(steps, 0)

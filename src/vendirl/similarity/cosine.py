@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Real
 
-from vendirl.similarity.algebra import MomentSimilarity, positive, yes_or_no
-from vendirl.similarity.observations import Moments
+from vendirl._checks import AnyArray, Number, checked_by, positive, truth_value
+from vendirl.similarity.kinds import MomentSimilarity
+from vendirl.similarity.moments import Moments
+
+Center = Number | Sequence[Number] | Real[AnyArray, " D"] | None
+
+
+def check_center(center: Any, name: str) -> None:
+    """Refuse a centre that is not a point."""
+    if center is None or isinstance(center, jax.Array):
+        return
+    try:
+        values = np.asarray(center, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number or one number per feature, but is {center!r}") from None
+    if values.ndim > 1 or not np.isfinite(values).all():
+        raise ValueError(f"{name} must be a finite number or one number per feature, but is {center!r}")
 
 
 class cosine(MomentSimilarity):  # noqa: N801  (called like a function)
@@ -31,19 +47,16 @@ class cosine(MomentSimilarity):  # noqa: N801  (called like a function)
         scaled: True for (1 + cos)/2 at scale = 1, so that opposite directions have similarity 0, not -1.
     """
 
-    scale: float = 1.0
-    center: Any = None
-    scaled: bool = eqx.field(static=True, default=False)
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "cosine: scale"))
+    center: Center = eqx.field(default=None, converter=checked_by(check_center, "cosine: center"))
+    scaled: bool = eqx.field(static=True, default=False, converter=checked_by(truth_value, "cosine: scaled"))
 
     name: ClassVar[str] = "cosine"
     order: ClassVar[int] = 1
 
-    def __check_init__(self):
-        positive(self.scale, "cosine: scale")
+    def __check_init__(self) -> None:
         if not isinstance(self.scale, jax.Array) and self.scale > 1:
             raise ValueError(f"cosine: scale must be in (0, 1], but is {self.scale}; use angle for a sharper kernel")
-        check_center(self.center, "cosine")
-        yes_or_no(self.scaled, "cosine: scaled")
 
     @property
     def psd(self) -> bool:
@@ -52,11 +65,11 @@ class cosine(MomentSimilarity):  # noqa: N801  (called like a function)
     def of_moments(self, moments: Moments) -> Float[Array, " D"]:
         return direction(moments.mean, self.center, "cosine")
 
-    def compare(self, a, b):
+    def compare(self, a: Float[Array, " D"], b: Float[Array, " D"]) -> Float[Array, ""]:
         slope = 0.5 * self.scale if self.scaled else self.scale
         return 1 - slope * (1 - jnp.dot(a, b))
 
-    def rank(self, features):
+    def rank(self, features: int) -> int:
         whole = not isinstance(self.scale, jax.Array) and self.scale == 1 and not self.scaled
         return features if whole else features + 1
 
@@ -74,15 +87,11 @@ class angle(MomentSimilarity):  # noqa: N801
         center: as in `cosine`.
     """
 
-    scale: float = 1.0
-    center: Any = None
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "angle: scale"))
+    center: Center = eqx.field(default=None, converter=checked_by(check_center, "angle: center"))
 
     name: ClassVar[str] = "angle"
     order: ClassVar[int] = 1
-
-    def __check_init__(self):
-        positive(self.scale, "angle: scale")
-        check_center(self.center, "angle")
 
     @property
     def psd(self) -> bool:
@@ -91,11 +100,11 @@ class angle(MomentSimilarity):  # noqa: N801
     def of_moments(self, moments: Moments) -> Float[Array, " D"]:
         return direction(moments.mean, self.center, "angle")
 
-    def compare(self, a, b):
+    def compare(self, a: Float[Array, " D"], b: Float[Array, " D"]) -> Float[Array, ""]:
         return jnp.exp(self.scale * (jnp.dot(a, b) - 1))
 
 
-def direction(mean: Float[Array, " D"], center: Any, name: str) -> Float[Array, " D"]:
+def direction(mean: Float[Array, " D"], center: Center, name: str) -> Float[Array, " D"]:
     """The unit vector from the centre to the mean; the first axis where the two coincide."""
     if center is not None:
         c = jnp.asarray(center, mean.dtype)
@@ -108,15 +117,3 @@ def direction(mean: Float[Array, " D"], center: Any, name: str) -> Float[Array, 
     here = square <= 1e-24
     unit = mean / jnp.sqrt(jnp.where(here, 1, square))
     return jnp.where(here, jnp.zeros_like(mean).at[0].set(1), unit)
-
-
-def check_center(center: Any, name: str) -> None:
-    """Refuse a centre that is not a point."""
-    if center is None or isinstance(center, jax.Array):
-        return
-    try:
-        values = np.asarray(center, float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: center must be a number or one number per feature, but is {center!r}") from None
-    if values.ndim > 1 or not np.isfinite(values).all():
-        raise ValueError(f"{name}: center must be a finite number or one number per feature, but is {center!r}")

@@ -8,8 +8,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from vendirl.similarity.algebra import MomentSimilarity, positive, yes_or_no
-from vendirl.similarity.observations import Moments
+from vendirl._checks import Number, checked_by, positive, truth_value
+from vendirl.similarity.kinds import MomentSimilarity
+from vendirl.similarity.moments import Moments
 
 
 class covariance(MomentSimilarity):  # noqa: N801
@@ -31,17 +32,12 @@ class covariance(MomentSimilarity):  # noqa: N801
         floor: ε, used only if log=True.
     """
 
-    scale: float = 1.0
-    log: bool = eqx.field(static=True, default=False)
-    floor: float = 1e-4
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "covariance: scale"))
+    log: bool = eqx.field(static=True, default=False, converter=checked_by(truth_value, "covariance: log"))
+    floor: Number = eqx.field(default=1e-4, converter=checked_by(positive, "covariance: floor"))
 
     name: ClassVar[str] = "covariance"
     order: ClassVar[int] = 2
-
-    def __check_init__(self):
-        positive(self.scale, "covariance: scale")
-        positive(self.floor, "covariance: floor")
-        yes_or_no(self.log, "covariance: log")
 
     @property
     def psd(self) -> bool:
@@ -52,7 +48,7 @@ class covariance(MomentSimilarity):  # noqa: N801
         D = S.shape[-1]
         return log_determinant(S + self.floor * jnp.eye(D, dtype=S.dtype)) if self.log else determinant(S)
 
-    def compare(self, a, b):
+    def compare(self, a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
         return jnp.exp(-self.scale * jnp.abs(a - b))
 
 

@@ -16,19 +16,41 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
 
-from vendirl.similarity.algebra import MomentSimilarity, TrajectorySimilarity, _text
-from vendirl.similarity.observations import Moments, Observations
+from vendirl._checks import AnyArray
+from vendirl._text import written
+from vendirl.similarity.kinds import MomentSimilarity, TrajectorySimilarity
+from vendirl.similarity.moments import Moments
+from vendirl.similarity.observations import Observations
 from vendirl.similarity.parsing import register
+from vendirl.similarity.similarity import Similarity
+
+Factory = Callable[..., Similarity]
+"""A function of settings."""
+Padded = tuple[Float[Array, "_ _ D"], Int[Array, " _"]]
+"""Trajectories, (N, T, D), and the length of each, (N,)."""
 
 
-def moments(function: Callable | None = None, *, psd: bool = False, order: int = 2, name: str | None = None):
+@overload
+def moments(function: Callable, *, psd: bool = False, order: Literal[1, 2] = 2, name: str | None = None) -> Factory: ...
+
+
+@overload
+def moments(
+    function: None = None, *, psd: bool = False, order: Literal[1, 2] = 2, name: str | None = None
+) -> Callable[[Callable], Factory]: ...
+
+
+def moments(
+    function: Callable | None = None, *, psd: bool = False, order: Literal[1, 2] | Any = 2, name: str | None = None
+) -> Factory | Callable[[Callable], Factory]:
     """Make a similarity from a function of two skills' moments; it streams, since moments do.
 
     Args:
@@ -48,7 +70,19 @@ def moments(function: Callable | None = None, *, psd: bool = False, order: int =
     return _decorator(_OfMoments if order == 2 else _OfMeans, function, psd, name)
 
 
-def trajectories(function: Callable | None = None, *, psd: bool = False, name: str | None = None):
+@overload
+def trajectories(function: Callable, *, psd: bool = False, name: str | None = None) -> Factory: ...
+
+
+@overload
+def trajectories(
+    function: None = None, *, psd: bool = False, name: str | None = None
+) -> Callable[[Callable], Factory]: ...
+
+
+def trajectories(
+    function: Callable | None = None, *, psd: bool = False, name: str | None = None
+) -> Factory | Callable[[Callable], Factory]:
     """Make a similarity from a function f(x, y, **settings) -> k of two whole trajectories, (T, D) each.
 
     Skills with several trajectories are compared by the mean over all pairs. The trajectories of one call have the same
@@ -58,8 +92,90 @@ def trajectories(function: Callable | None = None, *, psd: bool = False, name: s
     return _decorator(_OfTrajectories, function, psd, name)
 
 
-def _decorator(kind: type[_Defined], function: Callable | None, psd: bool, name: str | None):
-    def decorate(function: Callable) -> Callable:
+class _Defined(eqx.Module):
+    """What a user's similarity is made of."""
+
+    numbers: dict[str, float | AnyArray]  # settings that may be traced
+    options: tuple[tuple[str, Any], ...] = eqx.field(static=True)  # settings that may not: whole numbers, text, ...
+    function: Callable = eqx.field(static=True)
+    label: str = eqx.field(static=True)
+    is_psd: bool = eqx.field(static=True)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**dict(self.options), **self.numbers}
+
+    @property
+    def psd(self) -> bool:
+        return self.is_psd
+
+    def compare(self, a: tuple[PyTree, Float[Array, ""]], b: tuple[PyTree, Float[Array, ""]]) -> Float[Array, ""]:
+        (x, xx), (y, yy) = a, b
+        some = (xx > 0) & (yy > 0)
+        norm = jnp.sqrt(jnp.where(some, xx, 1)) * jnp.sqrt(jnp.where(some, yy, 1))
+        return jnp.where(some, (self.raw(x, y) + self.raw(y, x)) / (2 * norm), 0)
+
+    def raw(self, a: PyTree, b: PyTree) -> Float[Array, ""]:
+        """f(a, b)."""
+        return self._number(self.function(a, b, **self.settings))
+
+    def _number(self, value: Any) -> Float[Array, ""]:
+        """What the function returned, as a floating-point number."""
+        value = jnp.asarray(value)
+        if value.shape != ():
+            raise ValueError(f"similarity {self.label} must return one number, but returned shape {value.shape}")
+        return value if jnp.issubdtype(value.dtype, jnp.floating) else value.astype(float)
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{key}={written(value)}" for key, value in self.settings.items())
+        return f"{self.label}({settings})" if settings else self.label
+
+
+class _OfMoments(_Defined, MomentSimilarity):
+    name: ClassVar[str] = "moments"
+    order: ClassVar[int] = 2
+
+    def of_moments(self, moments: Moments) -> tuple[Moments, Float[Array, ""]]:
+        return moments, self.raw(moments, moments)
+
+
+class _OfMeans(_OfMoments):
+    order: ClassVar[int] = 1
+
+
+class _OfTrajectories(_Defined, TrajectorySimilarity):
+    name: ClassVar[str] = "trajectories"
+
+    def summary(self, skill: Observations) -> tuple[Padded, Float[Array, ""]]:
+        if skill.lengths is not None and not _takes_lengths(self.function):
+            raise ValueError(
+                f"similarity {self.label} compares trajectories of equal length, but these differ in length; write it "
+                "as f(x, y, length_x, length_y) to accept padded ones"
+            )
+        N, T, _ = skill.points.shape
+        lengths = jnp.full(N, T) if skill.lengths is None else jnp.asarray(skill.lengths)
+        x = skill.points, lengths
+        return x, self.raw(x, x)
+
+    def raw(self, a: Padded, b: Padded) -> Float[Array, ""]:
+        """The mean over all pairs of real trajectories."""
+        with_lengths = _takes_lengths(self.function)
+
+        def one(
+            x: Float[Array, "T D"], length_x: Int[Array, ""], y: Float[Array, "S D"], length_y: Int[Array, ""]
+        ) -> Float[Array, ""]:
+            lengths = (length_x, length_y) if with_lengths else ()
+            return self._number(self.function(x, y, *lengths, **self.settings))
+
+        values = jax.vmap(jax.vmap(one, (None, None, 0, 0)), (0, 0, None, None))(*a, *b)
+        real = (a[1][:, None] > 0) & (b[1][None, :] > 0)
+        return jnp.where(real, values, 0).sum() / jnp.maximum(real.sum(), 1)
+
+
+def _decorator(
+    kind: type[_OfMoments] | type[_OfTrajectories], function: Callable | None, psd: bool, name: str | None
+) -> Factory | Callable[[Callable], Factory]:
+    def decorate(function: Callable) -> Factory:
         label = name or function.__name__
         parameters = list(inspect.signature(function).parameters.values())
         first = 4 if kind is _OfTrajectories and _takes_lengths(function) else 2
@@ -68,7 +184,7 @@ def _decorator(kind: type[_Defined], function: Callable | None, psd: bool, name:
                 raise TypeError(f"similarity {label}: setting {parameter.name!r} needs a default value")
         defaults = {parameter.name: parameter.default for parameter in parameters[first:]}
 
-        def factory(**settings) -> Any:
+        def factory(**settings: Any) -> Similarity:
             for key in settings:
                 if key not in defaults:
                     raise TypeError(
@@ -93,82 +209,6 @@ def _fixed(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return tuple(_fixed(v) for v in value) if isinstance(value, list | tuple) else value
-
-
-class _Defined(eqx.Module):
-    """What a user's similarity is made of."""
-
-    numbers: dict[str, Any]  # settings that may be traced: floats and arrays
-    options: tuple[tuple[str, Any], ...] = eqx.field(static=True)  # settings that may not: whole numbers, text, ...
-    function: Callable = eqx.field(static=True)
-    label: str = eqx.field(static=True)
-    is_psd: bool = eqx.field(static=True)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {**dict(self.options), **self.numbers}
-
-    @property
-    def psd(self) -> bool:
-        return self.is_psd
-
-    def compare(self, a, b):
-        (x, xx), (y, yy) = a, b
-        some = (xx > 0) & (yy > 0)
-        norm = jnp.sqrt(jnp.where(some, xx, 1)) * jnp.sqrt(jnp.where(some, yy, 1))
-        return jnp.where(some, (self.raw(x, y) + self.raw(y, x)) / (2 * norm), 0)
-
-    def raw(self, a, b):
-        value = jnp.asarray(self.function(a, b, **self.settings))
-        if value.shape != ():
-            raise ValueError(f"similarity {self.label} must return one number, but returned shape {value.shape}")
-        return value
-
-    def __str__(self) -> str:
-        settings = ", ".join(f"{key}={_text(value)}" for key, value in self.settings.items())
-        return f"{self.label}({settings})" if settings else self.label
-
-
-class _OfMoments(_Defined, MomentSimilarity):
-    name: ClassVar[str] = "moments"
-    order: ClassVar[int] = 2
-
-    def of_moments(self, moments: Moments):
-        return moments, self.raw(moments, moments)
-
-
-class _OfMeans(_OfMoments):
-    order: ClassVar[int] = 1
-
-
-class _OfTrajectories(_Defined, TrajectorySimilarity):
-    name: ClassVar[str] = "trajectories"
-
-    def summary(self, skill: Observations):
-        if skill.lengths is not None and not _takes_lengths(self.function):
-            raise ValueError(
-                f"similarity {self.label} compares trajectories of equal length, but these differ in length; write it "
-                "as f(x, y, length_x, length_y) to accept padded ones"
-            )
-        N, T, _ = skill.points.shape
-        lengths = jnp.full(N, T) if skill.lengths is None else jnp.asarray(skill.lengths)
-        x = skill.points, lengths
-        return x, self.raw(x, x)
-
-    def raw(self, a, b):
-        """The mean over all pairs of real trajectories."""
-        with_lengths = _takes_lengths(self.function)
-
-        def one(x, length_x, y, length_y):
-            lengths = (length_x, length_y) if with_lengths else ()
-            value = jnp.asarray(self.function(x, y, *lengths, **self.settings))
-            if value.shape != ():
-                raise ValueError(f"similarity {self.label} must return one number, but returned shape {value.shape}")
-            return value
-
-        values = jax.vmap(jax.vmap(one, (None, None, 0, 0)), (0, 0, None, None))(*a, *b)
-        real = (a[1][:, None] > 0) & (b[1][None, :] > 0)
-        return jnp.where(real, values, 0).sum() / jnp.maximum(real.sum(), 1)
 
 
 def _takes_lengths(function: Callable) -> bool:

@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import numpy as np
+from jaxtyping import Float
 
-from vendirl.data.trajectories import Trajectories
-from vendirl.similarity.algebra import Similarity, compiled_matrix
-from vendirl.similarity.observations import Observations, as_observations
+from vendirl._checks import AnyArray
+from vendirl.similarity.observations import HasSkills, SkillSet
+from vendirl.similarity.parsing import as_similarity
+from vendirl.similarity.similarity import Similarity, compiled_matrix
 
 
-def kernel_matrix(similarity: Similarity, trajectories: Any, names: Sequence[str] | None = None) -> Any:
+def kernel_matrix(
+    similarity: Similarity | str | Any, trajectories: Any, names: Sequence[str] | None = None
+) -> Float[AnyArray, "n n"]:
     """K_ij = k(skill i, skill j), (n, n), symmetric with ones on the diagonal.
 
     Args:
-        similarity: k.
+        similarity: k, or its text.
         trajectories: `Trajectories`, or (n, T, D), (n, N, T, D), or for unequal lengths a list with an entry per
-        skill, each a (T, D)
-            array or a list of them. Several trajectories of a skill are pooled, as in Appendix A.
+            skill, each a (T, D) array or a list of them. Several trajectories of a skill are pooled, as in Appendix A.
         names: of the D features, if the similarity chooses features by name.
 
     Returns:
@@ -33,29 +35,22 @@ def kernel_matrix(similarity: Similarity, trajectories: Any, names: Sequence[str
         array([[1., 0.],
                [0., 1.]])
     """
-    if not isinstance(similarity, Similarity):
-        raise TypeError(
-            f"similarity must be a Similarity such as vr.similarity.cosine(), but is {type(similarity).__name__}; "
-            "vr.similarity.parse makes one from text"
-        )
-    if isinstance(trajectories, Trajectories):
+    similarity = as_similarity(similarity)
+    if isinstance(trajectories, HasSkills):
         names = trajectories.features if names is None else names
-        trajectories = trajectories.by_skill
-    skills = as_observations(trajectories)
-    D = skills.points.shape[-1]
-    if names is not None and len(names) != D:
-        raise ValueError(f"names has {len(names)} entries, but the observations have {D} features")
-    similarity = similarity.resolve(names, D)
+    skills = SkillSet.of(trajectories)
+    if names is not None and len(names) != skills.features:
+        raise ValueError(f"names has {len(names)} entries, but the observations have {skills.features} features")
+    similarity = similarity.resolve(names, skills.features)
     check_sizes(similarity, skills)
     if isinstance(skills.points, jax.Array):
         return compiled_matrix(similarity, skills)
     return similarity.host_matrix(skills)
 
 
-def check_sizes(similarity: Similarity, skills: Observations) -> None:
+def check_sizes(similarity: Similarity, skills: SkillSet) -> None:
     """Refuse skills with fewer observations than the similarity needs."""
-    n, N, T, _ = skills.points.shape
-    counts = np.full(n, N * T) if skills.lengths is None else np.asarray(skills.lengths).sum(-1)
+    counts = skills.counts
     if counts.min() < similarity.least_observations:
         i = int(counts.argmin())
         raise ValueError(

@@ -13,21 +13,25 @@ all is 4e13 operations for 64 skills of 20,000 observations of 27 features, so m
 - An observation once found inside is not looked at again.
 
 Few observations are compared all with all, once, after which any grouping of them is cheap: see `Pool`.
+
+The file is long because blocks, bounds and products only make sense together: each relies on what the others promise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from jaxtyping import Bool, Float, Int, Real
 from threadpoolctl import threadpool_limits
 
-from vendirl.devices import cores
-from vendirl.similarity.algebra import whole
+from vendirl._checks import whole_number
+from vendirl._host import cores
+from vendirl.similarity.deals import Deal
 
-Measure = Literal["f1", "precision", "recall"]
+Ratio = Literal["f1", "precision", "recall"]
 
 BLOCK = 128  # observations in a block: fewer make tighter blocks, more make faster matrix products
 CHUNK = 1024  # observations in a matrix product, so that it stays in the cache
@@ -62,17 +66,17 @@ class Pool:
                [0., 1.]])
     """
 
-    def __init__(self, episodes: Sequence[np.ndarray], neighbours: int = 3):
-        whole(neighbours, "neighbours")
+    def __init__(self, episodes: Sequence[Real[np.ndarray, "_ D"] | Any], neighbours: int | Any = 3):
+        whole_number(neighbours, "neighbours")
         self.neighbours = neighbours
         self.episodes = _checked(episodes, "episodes")
         self.lengths = np.array([len(x) for x in self.episodes])
-        self._squares: np.ndarray | None = None
+        self._squares: Float[np.ndarray, "M M"] | None = None
         if self.lengths.sum() <= FEW:
             points = np.multiply(np.concatenate(self.episodes), _unit(self.episodes), dtype=np.float64)
             self._squares = squared_distances(points, points)
 
-    def precision(self, groups: Sequence[Sequence[int]]) -> np.ndarray:
+    def precision(self, groups: Deal) -> Float[np.ndarray, "n n"]:
         """(n, n): the fraction of skill b's observations in the manifold of skill a, at [a, b].
 
         Args:
@@ -102,29 +106,39 @@ class Pool:
         return precision / [len(rows) for rows in members]
 
 
-def precision_matrix(skills: Sequence[np.ndarray], neighbours: int = 3) -> np.ndarray:
+def precision_matrix(
+    skills: Sequence[Real[np.ndarray, "_ D"] | Any], neighbours: int | Any = 3
+) -> Float[np.ndarray, "n n"]:
     """(n, n): the fraction of skill b's observations in the manifold of skill a, at [a, b]. Recall is its transpose.
 
     Args:
         skills: the pooled observations of each skill, (M_i, D).
         neighbours: k. A skill of k observations or fewer has balls that reach to its farthest one.
     """
-    whole(neighbours, "neighbours")
-    skills = _checked(skills, "skills")
-    for i, x in enumerate(skills):
+    whole_number(neighbours, "neighbours")
+    arrays = _checked(skills, "skills")
+    for i, x in enumerate(arrays):
         if not len(x):
             raise ValueError(f"skills[{i}] has no observations: every skill needs at least one")
-    total = sum(map(len, skills))
-    if total <= FEW and total**2 * skills[0].shape[1] <= ONCE:
-        return Pool(skills, neighbours).precision([[i] for i in range(len(skills))])
-    manifolds = _Manifolds(skills)
+    total = sum(map(len, arrays))
+    if total <= FEW and total**2 * arrays[0].shape[1] <= ONCE:
+        return Pool(arrays, neighbours).precision([[i] for i in range(len(arrays))])
+    manifolds = _Manifolds(arrays)
     # Threads of ours, each with products of its own: the threads of BLAS would wait for each other at every small one.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(THREADS) as threads:
-        list(threads.map(lambda i: manifolds.fill(i, skills[i], neighbours), range(len(skills))))
-        return np.array(list(threads.map(manifolds.precision, range(len(skills)))))
+        list(threads.map(lambda i: manifolds.fill(i, arrays[i], neighbours), range(len(arrays))))
+        return np.array(list(threads.map(manifolds.precision, range(len(arrays)))))
 
 
-def overlap_kernel(precision: np.ndarray, measure: Measure = "f1", scale: float = 1.0) -> np.ndarray:
+def check_ratio(measure: Any, name: str) -> None:
+    """Refuse what is not a `Ratio`."""
+    if measure not in get_args(Ratio):
+        raise ValueError(f"{name} must be 'f1', 'precision' or 'recall', but is {measure!r}")
+
+
+def overlap_kernel(
+    precision: Float[np.ndarray, "*deals n n"], measure: Ratio | Any = "f1", scale: float = 1.0
+) -> Float[np.ndarray, "*deals n n"]:
     """The kernel matrix of `overlap` from the precision of each pair.
 
         F1 = 2 precision recall / (precision + recall),  0 if both are 0;      K = F1^scale, with ones on the diagonal
@@ -139,15 +153,14 @@ def overlap_kernel(precision: np.ndarray, measure: Measure = "f1", scale: float 
         array([[1.   , 0.333],
                [0.333, 1.   ]])
     """
-    if measure not in get_args(Measure):
-        raise ValueError(f"measure must be 'f1', 'precision' or 'recall', but is {measure!r}")
+    check_ratio(measure, "measure")
     recall = np.swapaxes(precision, -1, -2)
     total = precision + recall
     K = total / 2 if measure != "f1" else 2 * precision * recall / np.where(total > 0, total, 1)
     return np.where(np.eye(K.shape[-1], dtype=bool), 1, K**scale)
 
 
-def _distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _distances(x: Float[np.ndarray, "M D"], y: Float[np.ndarray, "L D"]) -> Float[np.ndarray, "M L"]:
     """(M, L) Euclidean distances."""
     from scipy.spatial.distance import cdist  # takes half a second to import, and only large sets need it
 
@@ -157,7 +170,7 @@ def _distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 # ---- all with all --------------------------------------------------------------------------------------------------
 
 
-def squared_distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def squared_distances(x: Float[np.ndarray, "M D"], y: Float[np.ndarray, "L D"]) -> Float[np.ndarray, "M L"]:
     """(M, L): ‖x_i - y_j‖² of (M, D) and (L, D), each the same to the last bit however it is asked for."""
     squares = np.empty((len(x), len(y)))
     columns, rows = np.ascontiguousarray(y.T), max(1, 2**16 // len(y))  # a strip of rows stays in the cache
@@ -172,7 +185,9 @@ def squared_distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return squares
 
 
-def _paired_squares(x: np.ndarray, i: np.ndarray, y: np.ndarray, j: np.ndarray) -> np.ndarray:
+def _paired_squares(
+    x: Float[np.ndarray, "M D"], i: Int[np.ndarray, " P"], y: Float[np.ndarray, "L D"], j: Int[np.ndarray, " P"]
+) -> Float[np.ndarray, " P"]:
     """‖x_i - y_j‖² of each pair (i, j), rounded as `squared_distances` rounds: one feature after the other."""
     squares = np.empty(len(i))
     for some in _pieces(np.arange(len(i)), 2048):
@@ -181,7 +196,7 @@ def _paired_squares(x: np.ndarray, i: np.ndarray, y: np.ndarray, j: np.ndarray) 
     return squares
 
 
-def _kth_smallest(squares: np.ndarray, k: int) -> np.ndarray:
+def _kth_smallest(squares: Float[np.ndarray, "M L"], k: int) -> Float[np.ndarray, " M"]:
     """r², (M,): the k-th smallest of each row but the observation itself, or the largest if there are fewer."""
     k = min(k, squares.shape[1] - 1)
     return np.partition(squares, k, axis=1)[:, k]  # one of the k + 1 smallest is 0, from the observation to itself
@@ -202,7 +217,7 @@ class _Manifolds:
         skill_points, skill_blocks: (n + 1,) where the observations and the blocks of each skill begin.
     """
 
-    def __init__(self, skills: Sequence[np.ndarray]):
+    def __init__(self, skills: Sequence[Real[np.ndarray, "_ D"]]):
         sizes = np.array([len(x) for x in skills])
         self.unit = _unit(skills)
         self.skill_points = np.append(0, np.cumsum(sizes))
@@ -218,10 +233,10 @@ class _Manifolds:
         """Where the observations and the blocks of a skill are."""
         return slice(*self.skill_points[skill : skill + 2]), slice(*self.skill_blocks[skill : skill + 2])
 
-    def fill(self, skill: int, points: np.ndarray, neighbours: int) -> None:
+    def fill(self, skill: int, observations: Real[np.ndarray, "M D"], neighbours: int) -> None:
         """Sort the observations of a skill and find the radii of its balls."""
         own, blocks = self._of(skill)
-        points = np.multiply(points, self.unit, dtype=np.float64)
+        points = np.multiply(observations, self.unit, dtype=np.float64)
         points = points[_block_order(points)]
         size, first = self.size[blocks], np.arange(0, len(points), BLOCK)
         centre = np.add.reduceat(points, first) / size[:, None]
@@ -232,7 +247,7 @@ class _Manifolds:
         self.centre[blocks], self.radius[blocks] = centre, radius
         self.reach[blocks] = np.maximum.reduceat(away + np.sqrt(square), first) * SLACK
 
-    def precision(self, a: int) -> np.ndarray:
+    def precision(self, a: int) -> Float[np.ndarray, " n"]:
         """(n,): the fraction of each skill's observations that lie in the manifold of skill a."""
         own, blocks = self._of(a)
         inside = np.zeros(len(self.points), bool)
@@ -246,7 +261,7 @@ class _Manifolds:
             inside[rows] = self._inside(a, np.any(near[:, some], axis=1), self.points[rows])
         return np.add.reduceat(inside, self.skill_points[:-1], dtype=int) / np.diff(self.skill_points)
 
-    def _inside(self, a: int, near: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _inside(self, a: int, near: Bool[np.ndarray, " m_a"], y: Float[np.ndarray, "L D"]) -> Bool[np.ndarray, " L"]:
         """(L,): which of the observations y, (L, D), lie in a ball of skill a, of its `near` blocks, (m_a,)."""
         own, blocks = self._of(a)
         x, square, reach = self.points[own], self.square[own], self.reach[blocks][near]
@@ -254,7 +269,7 @@ class _Manifolds:
         dtype, margin = _arithmetic(x - origin, y - origin, max(square.max(), reach.max() ** 2), np.median(square))
         queries, balls = _queries(y - origin, dtype), _balls(x - origin, square, dtype)
 
-        def test(start, rows: np.ndarray) -> None:
+        def test(start: int | np.integer, rows: Int[np.ndarray, " P"]) -> None:
             """Set `inside` of those rows that are in a ball of the block that begins at `start`."""
             for some in _pieces(rows, CHUNK):
                 power = balls[start : start + BLOCK] @ queries[some].T
@@ -277,11 +292,11 @@ class _Manifolds:
         return inside
 
 
-def _block_order(points: np.ndarray) -> np.ndarray:
+def _block_order(points: Float[np.ndarray, "M D"]) -> Int[np.ndarray, " M"]:
     """An order in which each next BLOCK observations are neighbours: halved along the longest axis, again and again."""
     order = np.arange(len(points))
 
-    def split(part: np.ndarray) -> None:
+    def split(part: Int[np.ndarray, " some"]) -> None:
         blocks = -(-len(part) // BLOCK)
         if blocks < 2:
             return
@@ -298,7 +313,12 @@ def _block_order(points: np.ndarray) -> np.ndarray:
     return order
 
 
-def _squared_radii(points: np.ndarray, centre: np.ndarray, radius: np.ndarray, neighbours: int) -> np.ndarray:
+def _squared_radii(
+    points: Float[np.ndarray, "M D"],
+    centre: Float[np.ndarray, "m D"],
+    radius: Float[np.ndarray, " m"],
+    neighbours: int,
+) -> Float[np.ndarray, " M"]:
     """r², (M,): the squared distance of each observation to its k-th nearest neighbour, points being sorted in blocks.
 
     The k nearest in a few blocks give a bound, after which only pairs within the bound are looked at.
@@ -327,7 +347,13 @@ def _squared_radii(points: np.ndarray, centre: np.ndarray, radius: np.ndarray, n
     return bound
 
 
-def _bound_on_radii(points, centre, k: int, queries, balls) -> np.ndarray:
+def _bound_on_radii(
+    points: Float[np.ndarray, "M D"],
+    centre: Float[np.ndarray, "m D"],
+    k: int,
+    queries: Float[np.ndarray, "M D+2"],
+    balls: Float[np.ndarray, "M D+2"],
+) -> Float[np.ndarray, " M"]:
     """At least r², (M,): the squared distance to the k-th nearest neighbour in the blocks around."""
     M, bound = len(points), np.empty(len(points))
     around = np.argsort(_distances(centre, centre), axis=1)[:, : max(4, k // BLOCK + 2)]
@@ -340,7 +366,9 @@ def _bound_on_radii(points, centre, k: int, queries, balls) -> np.ndarray:
     return bound
 
 
-def _merged(best: np.ndarray, rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
+def _merged(
+    best: Float[np.ndarray, "M some"], rows: Int[np.ndarray, " P"], squares: Float[np.ndarray, " P"]
+) -> Float[np.ndarray, "M some"]:
     """The smallest squared distances of each observation, (M, k + 1) in order, after more of them, some to a row."""
     order = np.lexsort((squares, rows))
     rows, squares = rows[order], squares[order]
@@ -354,17 +382,21 @@ def _merged(best: np.ndarray, rows: np.ndarray, squares: np.ndarray) -> np.ndarr
 # ---- powers by matrix products -------------------------------------------------------------------------------------
 
 
-def _queries(y: np.ndarray, dtype: type) -> np.ndarray:
+def _queries(y: Float[np.ndarray, "L D"], dtype: type[np.floating]) -> Float[np.ndarray, "L D+2"]:
     """(y, ‖y‖², 1), (L, D + 2)."""
     return np.column_stack([y, (y * y).sum(1), np.ones(len(y))]).astype(dtype)
 
 
-def _balls(x: np.ndarray, square: np.ndarray, dtype: type) -> np.ndarray:
+def _balls(
+    x: Float[np.ndarray, "M D"], square: Float[np.ndarray, " M"], dtype: type[np.floating]
+) -> Float[np.ndarray, "M D+2"]:
     """(-2x, 1, ‖x‖² - r²), (M, D + 2), so that its product with a query is ‖y - x‖² - r²."""
     return np.column_stack([-2 * x, np.ones(len(x)), (x * x).sum(1) - square]).astype(dtype)
 
 
-def _arithmetic(x: np.ndarray, y: np.ndarray, square: float, typical: float) -> tuple[type, float]:
+def _arithmetic(
+    x: Float[np.ndarray, "M D"], y: Float[np.ndarray, "L D"], square: float, typical: float
+) -> tuple[type[np.floating], float]:
     """The fastest type in which powers are good enough, and a bound on their error.
 
     A product of D + 2 terms, each rounded a few times, is off by at most (D + 16) ε Σ|terms|, and the terms sum to at
@@ -382,30 +414,30 @@ def _arithmetic(x: np.ndarray, y: np.ndarray, square: float, typical: float) -> 
 # ---- small print ---------------------------------------------------------------------------------------------------
 
 
-def _ranges(first: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _ranges(first: Int[np.ndarray, " m"], size: Int[np.ndarray, " m"]) -> Int[np.ndarray, " P"]:
     """first[0], first[0] + 1, ... (size[0] of them), first[1], ..."""
     return np.repeat(first - (np.cumsum(size) - size), size) + np.arange(size.sum())
 
 
-def _pieces(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
+def _pieces(rows: Int[np.ndarray, " P"], size: int) -> Iterator[Int[np.ndarray, " _"]]:
     """The rows, some at a time."""
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
-def _where(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _where(mask: Bool[np.ndarray, "M L"]) -> tuple[Int[np.ndarray, " P"], Int[np.ndarray, " P"]]:
     """`np.nonzero` of a matrix, faster where little of it is true."""
     return np.divmod(np.flatnonzero(mask), mask.shape[1])
 
 
-def _unit(arrays: Sequence[np.ndarray]) -> float:
+def _unit(arrays: Sequence[Real[np.ndarray, "_ D"]]) -> float:
     """A power of two, by which the observations multiply exactly, that makes the largest about 1: nothing overflows."""
     exponent = np.frexp(max(float(np.abs(x).max(initial=0)) for x in arrays))[1]
     return float(np.ldexp(1.0, min(-exponent, 1000)))
 
 
-def _checked(arrays: Sequence[np.ndarray], name: str) -> list[np.ndarray]:
+def _checked(given: Sequence[Any], name: str) -> list[Real[np.ndarray, "_ D"]]:
     """The arrays, refused if they are not (M, D) with one D, or not finite."""
-    arrays = [np.asarray(x) for x in arrays]
+    arrays = [np.asarray(x) for x in given]
     if not arrays:
         raise ValueError(f"{name} is empty")
     for i, x in enumerate(arrays):

@@ -2,17 +2,76 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from vendirl.similarity.algebra import MomentSimilarity, TrajectorySimilarity, positive
-from vendirl.similarity.observations import Moments, Observations
+from vendirl._checks import Number, checked_by, positive
+from vendirl.similarity.kinds import MomentSimilarity, TrajectorySimilarity
+from vendirl.similarity.moments import Moments
+from vendirl.similarity.observations import Observations
+
+Pooled = tuple[Float[Array, "_ D"], Float[Array, " _"], Float[Array, ""]]
+"""Observations, (M, D), their weights, (M,), and the mean of κ over all pairs of them."""
 
 
-def mmd(scale: float = 1.0, kernel: Literal["linear", "rbf"] = "linear", bandwidth: float = 1.0):
+class LinearMMD(MomentSimilarity):
+    """See `mmd`."""
+
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "mmd: scale"))
+
+    name: ClassVar[str] = "mmd"
+    order: ClassVar[int] = 1
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def of_moments(self, moments: Moments) -> Float[Array, " D"]:
+        return moments.mean
+
+    def compare(self, a: Float[Array, " D"], b: Float[Array, " D"]) -> Float[Array, ""]:
+        return jnp.exp(-self.scale * distance(a, b))
+
+
+class RBFMMD(TrajectorySimilarity):
+    """See `mmd`."""
+
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "mmd: scale"))
+    kernel: str = eqx.field(static=True, default="linear")
+    bandwidth: Number = eqx.field(default=1.0, converter=checked_by(positive, "mmd: bandwidth"))
+
+    name: ClassVar[str] = "mmd"
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def summary(self, skill: Observations) -> Pooled:
+        x, mask = skill.pooled, skill.mask
+        weights = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if mask is None else mask / mask.sum()
+        return x, weights, self._mean(x, weights, x, weights)
+
+    def _mean(
+        self, x: Float[Array, "M D"], p: Float[Array, " M"], y: Float[Array, "L D"], r: Float[Array, " L"]
+    ) -> Float[Array, ""]:
+        """Σ p_i r_j κ(x_i, y_j)."""
+        square = jnp.sum((x[:, None] - y[None, :]) ** 2, -1)
+        return p @ jnp.exp(-square / (2 * self.bandwidth**2)) @ r
+
+    def compare(self, a: Pooled, b: Pooled) -> Float[Array, ""]:
+        (x, p, xx), (y, r, yy) = a, b
+        square = xx + yy - 2 * self._mean(x, p, y, r)
+        # its root would turn rounding of size ε into √ε, so that a skill would differ from its twin
+        square = jnp.where(square > 8 * float(jnp.finfo(x.dtype).eps) * (xx + yy), square, 0)
+        return jnp.exp(-self.scale * _root(square))
+
+
+def mmd(
+    scale: Number | Any = 1.0, kernel: Literal["linear", "rbf"] | Any = "linear", bandwidth: Number | Any = 1.0
+) -> LinearMMD | RBFMMD:
     """Maximum mean discrepancy, turned into a similarity: skills push away from one another.
 
         k(a, b) = exp(-scale MMD(a, b))
@@ -36,63 +95,6 @@ def mmd(scale: float = 1.0, kernel: Literal["linear", "rbf"] = "linear", bandwid
     raise ValueError(f"mmd: kernel must be 'linear' or 'rbf', but is {kernel!r}")
 
 
-class LinearMMD(MomentSimilarity):
-    """See `mmd`."""
-
-    scale: float = 1.0
-
-    name: ClassVar[str] = "mmd"
-    order: ClassVar[int] = 1
-
-    def __check_init__(self):
-        positive(self.scale, "mmd: scale")
-
-    @property
-    def psd(self) -> bool:
-        return True
-
-    def of_moments(self, moments: Moments) -> Float[Array, " D"]:
-        return moments.mean
-
-    def compare(self, a, b):
-        return jnp.exp(-self.scale * distance(a, b))
-
-
-class RBFMMD(TrajectorySimilarity):
-    """See `mmd`."""
-
-    scale: float = 1.0
-    kernel: str = eqx.field(static=True, default="linear")
-    bandwidth: float = 1.0
-
-    name: ClassVar[str] = "mmd"
-
-    def __check_init__(self):
-        positive(self.scale, "mmd: scale")
-        positive(self.bandwidth, "mmd: bandwidth")
-
-    @property
-    def psd(self) -> bool:
-        return True
-
-    def summary(self, skill: Observations):
-        x, mask = skill.pooled, skill.mask
-        weights = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if mask is None else mask / mask.sum()
-        return x, weights, self._mean(x, weights, x, weights)
-
-    def _mean(self, x, p, y, r):
-        """Σ p_i r_j κ(x_i, y_j)."""
-        square = jnp.sum((x[:, None] - y[None, :]) ** 2, -1)
-        return p @ jnp.exp(-square / (2 * self.bandwidth**2)) @ r
-
-    def compare(self, a, b):
-        (x, p, xx), (y, r, yy) = a, b
-        square = xx + yy - 2 * self._mean(x, p, y, r)
-        # its root would turn rounding of size ε into √ε, so that a skill would differ from its twin
-        square = jnp.where(square > 8 * float(jnp.finfo(x.dtype).eps) * (xx + yy), square, 0)
-        return jnp.exp(-self.scale * _root(square))
-
-
 class final_state(TrajectorySimilarity):  # noqa: N801
     """Similarity of where skills end.
 
@@ -102,12 +104,9 @@ class final_state(TrajectorySimilarity):  # noqa: N801
     the current one ends, so the reward comes at the end of an episode.
     """
 
-    scale: float = 1.0
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "final_state: scale"))
 
     name: ClassVar[str] = "final_state"
-
-    def __check_init__(self):
-        positive(self.scale, "final_state: scale")
 
     @property
     def psd(self) -> bool:
@@ -116,7 +115,7 @@ class final_state(TrajectorySimilarity):  # noqa: N801
     def summary(self, skill: Observations) -> Float[Array, " D"]:
         return skill.present @ skill.final / jnp.maximum(skill.present.sum(), 1)
 
-    def compare(self, a, b):
+    def compare(self, a: Float[Array, " D"], b: Float[Array, " D"]) -> Float[Array, ""]:
         return jnp.exp(-self.scale * distance(a, b))
 
 

@@ -1,23 +1,25 @@
-"""What a similarity may know of a skill: its observations, or their running moments.
+"""What a similarity may know of skills: the observations of one skill, and those of a set of skills.
 
 A skill is represented by N trajectories of T observations of D features. Similarities that need only the mean and
-covariance of the pooled observations get `Moments`, which can be updated one observation at a time; the others get
-the `Observations` themselves.
+covariance of the pooled observations get `Moments` of them, which can be updated one observation at a time.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
+
+from vendirl._checks import AnyArray, Index, real_numbers
 
 
 class Observations(eqx.Module):
-    """N trajectories of one skill.
+    """N trajectories of one skill; for `vmap`, those of several with leading axes.
 
     Attributes:
         points: (N, T, D).
@@ -25,8 +27,8 @@ class Observations(eqx.Module):
             if all are.
     """
 
-    points: Float[Array, "N T D"]
-    lengths: Int[Array, " N"] | None = None
+    points: Float[Array, "*batch N T D"]
+    lengths: Int[Array, "*batch N"] | None = None
 
     @property
     def pooled(self) -> Float[Array, "M D"]:
@@ -34,7 +36,7 @@ class Observations(eqx.Module):
         return self.points.reshape(-1, self.points.shape[-1])
 
     @property
-    def mask(self) -> Array | None:
+    def mask(self) -> Bool[Array, " M"] | None:
         """(N T,) which pooled observations are real, or None if all are."""
         if self.lengths is None:
             return None
@@ -57,78 +59,86 @@ class Observations(eqx.Module):
         return (self.lengths > 0).astype(self.points.dtype)
 
 
-class Moments(eqx.Module):
-    """Count and sums of M observations about a reference point r, near their mean so that nothing cancels.
+class SkillSet(eqx.Module):
+    """The trajectories of n skills, N of each.
 
     Attributes:
-        count: M.
-        reference: r, (D,).
-        total: Σ (x - r), (D,).
-        second: Σ (x - r)(x - r)', (D, D), or None for similarities of order 1, which need only the mean.
+        points: (n, N, T, D).
+        lengths: (n, N) how many of the T observations of each trajectory are real (0: no such trajectory), or None if
+            all are.
     """
 
-    count: Any
-    reference: Float[Array, " D"]
-    total: Float[Array, " D"]
-    second: Float[Array, "D D"] | None
+    points: Float[AnyArray, "n N T D"]
+    lengths: Int[AnyArray, "n N"] | None = None
 
     @classmethod
-    def of(cls, observations: Observations, order: int) -> Moments:
-        """The moments of pooled observations up to `order` (1 or 2)."""
-        x, mask = observations.pooled, observations.mask
-        if mask is None:
-            count = jnp.asarray(x.shape[0], x.dtype)
-            reference = x.mean(0)
-            centred = x - reference
-        else:
-            count = mask.sum().astype(x.dtype)
-            reference = jnp.where(mask[:, None], x, 0).sum(0) / jnp.maximum(count, 1)
-            centred = jnp.where(mask[:, None], x - reference, 0)
-        return cls(count, reference, centred.sum(0), centred.T @ centred if order == 2 else None)
+    def of(cls, trajectories: Any) -> SkillSet:
+        """Skills from any of the accepted forms.
 
-    def plus(self, total, second) -> Moments:
-        """Moments with the given amounts added to the sums; their leading axes carry over."""
-        return Moments(
-            jnp.broadcast_to(self.count, total.shape[:-1]),
-            jnp.broadcast_to(self.reference, total.shape),
-            self.total + total,
-            None if self.second is None else self.second + second,
-        )
-
-    def about(self, reference: Float[Array, " D"]) -> Moments:
-        """The same moments about another reference point r', with Δ = r - r'.
-
-        Σ (x - r') = Σ (x - r) + M Δ,   Σ (x - r')(x - r')' = Σ (x - r)(x - r)' + t Δ' + Δ t' + M Δ Δ',   t = Σ (x - r)
+        Args:
+            trajectories: an array (n, T, D), an array (n, N, T, D), or for unequal lengths a list with an entry per
+                skill, which is either one (T_i, D) array or a list of them. NumPy input and lists become NumPy
+                float64, JAX input stays. Or an object that has skills, such as `Trajectories`.
         """
-        Δ, t = self.reference - reference, self.total
-        second = self.second
-        if second is not None:
-            cross = t[:, None] * Δ[None, :]
-            second = second + cross + cross.T + self.count * Δ[:, None] * Δ[None, :]
-        return Moments(self.count, reference, t + self.count * Δ, second)
+        if isinstance(trajectories, SkillSet):
+            return trajectories
+        return trajectories.skill_set if isinstance(trajectories, HasSkills) else _skill_set(trajectories)
 
     @property
-    def mean(self) -> Float[Array, " D"]:
-        """μ = r + Σ (x - r) / M."""
-        return self.reference + self.total / self.count
+    def arrays(self) -> tuple[Float[AnyArray, "n N T D"], Int[AnyArray, "n N"] | None]:
+        """(points, lengths), for `vmap` over the skills."""
+        return self.points, self.lengths
 
     @property
-    def covariance(self) -> Float[Array, "D D"]:
-        """The sample covariance Σ (x - μ)(x - μ)' / (M - 1); zero for a single observation."""
-        if self.second is None:
-            raise ValueError("this similarity was declared with order=1, which has no covariance; declare order=2")
-        scatter = self.second - self.total[:, None] * self.total[None, :] / self.count
-        return scatter / jnp.maximum(self.count - 1, 1)
+    def n(self) -> int:
+        """How many skills there are."""
+        return self.points.shape[0]
+
+    @property
+    def features(self) -> int:
+        """D."""
+        return self.points.shape[-1]
+
+    @property
+    def counts(self) -> Int[np.ndarray, " n"]:
+        """(n,) how many observations of each skill are real."""
+        n, N, T, _ = self.points.shape
+        return np.full(n, N * T) if self.lengths is None else np.asarray(self.lengths).sum(-1)
 
 
-def as_observations(trajectories: Any) -> Observations:
-    """Any of the accepted forms of a skill set, as `Observations` with a leading axis of skills.
+@runtime_checkable
+class Queued(Protocol):
+    """The last observations of a skill, as `memory.Queue` keeps them."""
+
+    @property
+    def observations(self) -> Float[Array, "M D"]: ...
+
+    def displaced(self, observations: Float[Array, "c D"]) -> Float[Array, "c D"]: ...
+
+    def after(self, observations: Float[Array, "c D"], step: Index) -> Observations: ...
+
+    def select(self, features: Callable[[Array], Array]) -> Queued: ...
+
+
+@runtime_checkable
+class HasSkills(Protocol):
+    """Skill data that know their skills and what their features are called."""
+
+    @property
+    def skill_set(self) -> SkillSet: ...
+
+    @property
+    def features(self) -> tuple[str, ...]: ...
+
+
+def _skill_set(trajectories: Any) -> SkillSet:
+    """Any of the accepted forms of a skill set.
 
     Accepted: an array (n, T, D), an array (n, N, T, D), or for unequal lengths a list with an entry per skill, which
     is either one (T_i, D) array or a list of them. NumPy input and lists become NumPy float64, JAX input stays.
     """
     if isinstance(trajectories, jax.Array | np.ndarray) and trajectories.dtype != object:
-        points = _numbers(trajectories, "trajectories")
+        points = _real(trajectories, "trajectories")
         if points.ndim == 3:
             points = points[:, None]
         if points.ndim != 4:
@@ -139,7 +149,7 @@ def as_observations(trajectories: Any) -> Observations:
             if size == 0:
                 raise ValueError(f"trajectories has shape {trajectories.shape}: there are no {name}")
         _refuse_non_finite(points)
-        return Observations(points, None)
+        return SkillSet(points, None)
     if not isinstance(trajectories, list | tuple | np.ndarray):
         raise TypeError(
             "trajectories must be an array, or a list with the trajectories of each skill, but is "
@@ -150,7 +160,7 @@ def as_observations(trajectories: Any) -> Observations:
     return _padded([_of_one_skill(skill, i) for i, skill in enumerate(trajectories)])
 
 
-def _of_one_skill(skill: Any, i: int) -> list:
+def _of_one_skill(skill: Any, i: int) -> list[Float[np.ndarray, "_ _"]]:
     """The (T, D) trajectories of skill i."""
     if isinstance(skill, jax.Array | np.ndarray) and skill.dtype != object:
         skill = np.asarray(skill)
@@ -159,9 +169,9 @@ def _of_one_skill(skill: Any, i: int) -> list:
         skill = [skill] if skill.ndim == 2 else list(skill)
     if not isinstance(skill, list | tuple | np.ndarray):
         raise TypeError(f"trajectories[{i}] must be an array or a list of them, but is {type(skill).__name__}")
-    found = [np.asarray(_numbers(x, f"trajectories[{i}][{j}]"), np.float64) for j, x in enumerate(skill)]
+    found = [np.asarray(_real(x, f"trajectories[{i}][{j}]"), np.float64) for j, x in enumerate(skill)]
     if found and all(trajectory.ndim == 1 for trajectory in found):  # a (T, D) trajectory given as lists
-        found = [_numbers(skill, f"trajectories[{i}]")]
+        found = [np.asarray(_real(skill, f"trajectories[{i}]"))]
     found = [trajectory for trajectory in found if trajectory.size or trajectory.ndim != 2]
     for j, trajectory in enumerate(found):
         if trajectory.ndim != 2:
@@ -171,7 +181,7 @@ def _of_one_skill(skill: Any, i: int) -> list:
     return found
 
 
-def _padded(skills: list[list]) -> Observations:
+def _padded(skills: list[list[Float[np.ndarray, "_ _"]]]) -> SkillSet:
     sizes = {(i, j): x.shape[1] for i, skill in enumerate(skills) for j, x in enumerate(skill)}
     D = sizes[0, 0]
     for (i, j), size in sizes.items():
@@ -187,25 +197,16 @@ def _padded(skills: list[list]) -> Observations:
         for j, x in enumerate(skill):
             points[i, j, : x.shape[0]] = x
     _refuse_non_finite(points)
-    return Observations(points, None if (lengths == points.shape[2]).all() else lengths)  # type: ignore[arg-type]
+    return SkillSet(points, None if (lengths == points.shape[2]).all() else lengths)
 
 
-def _numbers(x: Any, name: str) -> Any:
+def _real(x: Any, name: str) -> Float[AnyArray, " ..."]:
     """Floating-point numbers: JAX's for JAX input, else NumPy float64."""
-    if isinstance(x, jax.Array):
-        if jnp.issubdtype(x.dtype, jnp.complexfloating):
-            raise TypeError(f"{name} must be an array of real numbers, but has type {x.dtype}")
-        return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(float)
-    try:
-        array = np.asarray(x)
-    except ValueError:
-        raise ValueError(f"{name} must be a rectangular array of numbers, but its rows differ in length") from None
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} must be an array of real numbers, but has type {array.dtype}")
-    return array.astype(np.float64)
+    found = real_numbers(x, name)
+    return found if isinstance(found, jax.Array) else found.astype(np.float64)
 
 
-def _refuse_non_finite(points) -> None:
+def _refuse_non_finite(points: Float[AnyArray, "n N T D"]) -> None:
     if isinstance(points, jax.core.Tracer):
         return
     finite = np.isfinite(np.asarray(points))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from vendirl.similarity.algebra import TrajectorySimilarity, positive, whole
-from vendirl.similarity.manifolds import overlap_kernel, precision_matrix
-from vendirl.similarity.observations import Observations
+from vendirl._checks import Number, checked_by, positive, whole_number
+from vendirl.similarity.deals import Deal, Episodes, Regrouping
+from vendirl.similarity.kinds import TrajectorySimilarity
+from vendirl.similarity.manifolds import Pool, Ratio, check_ratio, overlap_kernel, precision_matrix
+from vendirl.similarity.observations import Observations, SkillSet
+
+Balls = tuple[Float[Array, "_ D"], Bool[Array, " _"], Float[Array, " _"]]
+"""Observations, (M, D), which of them are real, (M,), and the squared radii of their balls, (M,), -1 for no ball."""
 
 
 class overlap(TrajectorySimilarity):  # noqa: N801
@@ -38,17 +44,11 @@ class overlap(TrajectorySimilarity):  # noqa: N801
         scale: exponent; above 1 it makes partial overlap count less.
     """
 
-    neighbours: int = eqx.field(static=True, default=3)
-    measure: Literal["f1", "precision", "recall"] = eqx.field(static=True, default="f1")
-    scale: float = 1.0
+    neighbours: int = eqx.field(static=True, default=3, converter=checked_by(whole_number, "overlap: neighbours"))
+    measure: Ratio = eqx.field(static=True, default="f1", converter=checked_by(check_ratio, "overlap: measure"))
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "overlap: scale"))
 
     name: ClassVar[str] = "overlap"
-
-    def __check_init__(self):
-        positive(self.scale, "overlap: scale")
-        whole(self.neighbours, "overlap: neighbours")
-        if self.measure not in ("f1", "precision", "recall"):
-            raise ValueError(f"overlap: measure must be 'f1', 'precision' or 'recall', but is {self.measure!r}")
 
     @property
     def psd(self) -> bool:
@@ -66,16 +66,23 @@ class overlap(TrajectorySimilarity):  # noqa: N801
     def on_host(self) -> bool:
         return True  # blocks far apart need no comparison, which compiled code of fixed shapes cannot make use of
 
-    def host_matrix(self, skills: Observations):
+    def host_matrix(self, skills: SkillSet) -> Float[np.ndarray, "n n"]:
         points = np.asarray(skills.points)
         if skills.lengths is None:
             pooled = list(points.reshape(len(points), -1, points.shape[-1]))
         else:
             real = np.arange(points.shape[2]) < np.asarray(skills.lengths)[..., None]
             pooled = [x[kept] for x, kept in zip(points, real, strict=True)]
-        return overlap_kernel(precision_matrix(pooled, self.neighbours), self.measure, float(self.scale))
+        return self.of_precision(precision_matrix(pooled, self.neighbours))
 
-    def summary(self, skill: Observations):
+    def regroup(self, episodes: Episodes) -> Regrouping:
+        return OfPool(self, episodes)
+
+    def of_precision(self, precision: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+        """K from the precision of each skill with respect to each other one."""
+        return overlap_kernel(precision, self.measure, float(self.scale))
+
+    def summary(self, skill: Observations) -> Balls:
         """The pooled observations, which of them are real, and the squared radii of their balls (-1: no ball)."""
         x = skill.pooled
         real = jnp.ones(x.shape[0], bool) if skill.mask is None else skill.mask
@@ -85,14 +92,14 @@ class overlap(TrajectorySimilarity):  # noqa: N801
         farthest = jnp.max(jnp.where(jnp.isfinite(ordered), ordered, 0), axis=1)
         return x, real, jnp.where(real, farthest, -1)
 
-    def compare(self, a, b):
+    def compare(self, a: Balls, b: Balls) -> Float[Array, ""]:
         precision, recall = self.precision_recall(a, b)
         total = precision + recall
         if self.measure != "f1":
             return (total / 2) ** self.scale
         return (2 * precision * recall / jnp.where(total > 0, total, 1)) ** self.scale
 
-    def precision_recall(self, a, b) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def precision_recall(self, a: Balls, b: Balls) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """precision(a, b) and recall(a, b) of two summaries."""
         (x, real_x, radius_x), (y, real_y, radius_y) = a, b
         square = squared_distances(x, y)
@@ -100,12 +107,22 @@ class overlap(TrajectorySimilarity):  # noqa: N801
         return precision, _fraction(jnp.any(square <= radius_y[None, :], axis=1), real_x, x.dtype)
 
 
+class OfPool(Regrouping):
+    """The kernel matrices of `overlap`, by distances between observations that are computed once."""
+
+    def __init__(self, similarity: overlap, episodes: Episodes):
+        self.similarity, self.pool = similarity, Pool(episodes, similarity.neighbours)
+
+    def matrices(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n n"]:
+        return np.stack([self.similarity.of_precision(self.pool.precision(deal)) for deal in deals])
+
+
 def squared_distances(x: Float[Array, "M D"], y: Float[Array, "L D"]) -> Float[Array, "M L"]:
     """‖x_i - y_j‖² from differences, not from ‖x‖² + ‖y‖² - 2 x·y, which loses ties and small radii to rounding."""
     return jnp.sum((x[:, None] - y[None, :]) ** 2, -1)
 
 
-def _smallest(x: Float[Array, "M L"], count: int) -> Float[Array, "M count"]:
+def _smallest(x: Float[Array, "M L"], count: int) -> Float[Array, "M {count}"]:
     """The smallest entries of each row, repeated ones as often as they occur. A few are taken out one after the other,
     which is an order of magnitude faster than sorting."""
     if count > 8:
@@ -117,5 +134,5 @@ def _smallest(x: Float[Array, "M L"], count: int) -> Float[Array, "M count"]:
     return jnp.stack(found, axis=1)
 
 
-def _fraction(inside, real, dtype):
+def _fraction(inside: Bool[Array, " M"], real: Bool[Array, " M"], dtype: np.dtype) -> Float[Array, ""]:
     return jnp.sum(inside & real).astype(dtype) / jnp.maximum(jnp.sum(real), 1).astype(dtype)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from vendirl.expressions import Expressions
-from vendirl.similarity.algebra import Similarity
+from vendirl._text import Expressions
+from vendirl.similarity.similarity import Similarity
 
 Factory = TypeVar("Factory", bound=Callable[..., Similarity])
 
-_similarities: Expressions[Similarity] = Expressions("similarity", Similarity)  # type: ignore[type-abstract]
+_similarities: Expressions[Similarity] = Expressions("similarity", Similarity)
 
 
 def register(name: str, factory: Factory) -> Factory:
@@ -23,7 +23,7 @@ def known() -> dict[str, Callable[..., Similarity]]:
     return _similarities.known()
 
 
-def parse(text: str) -> Similarity:
+def parse(text: str | Any) -> Similarity:
     """The similarity that a text describes.
 
     Grammar: `name`, `name(setting=value, ...)`, `k.on(features)`, `weight*k`, `k*k`, `k + k`, and brackets. Features
@@ -35,3 +35,15 @@ def parse(text: str) -> Similarity:
         0.5*cosine + 0.5*covariance(scale=200)
     """
     return _similarities.parse(text)
+
+
+def as_similarity(similarity: Similarity | str | Any) -> Similarity:
+    """A similarity, or the one that a text describes; anything else is refused."""
+    if isinstance(similarity, str):
+        return parse(similarity)
+    if not isinstance(similarity, Similarity):
+        raise TypeError(
+            f"similarity must be a Similarity such as vr.similarity.cosine(), or its text, but is "
+            f"{type(similarity).__name__}"
+        )
+    return similarity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import ClassVar
 
 import equinox as eqx
@@ -10,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from vendirl.similarity.algebra import TrajectorySimilarity, positive, whole
+from vendirl._checks import Number, checked_by, positive, whole_number
+from vendirl.similarity.kinds import TrajectorySimilarity
 from vendirl.similarity.mmd import distance
 from vendirl.similarity.observations import Observations
 
@@ -33,18 +35,14 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
         seed: of the directions, in three or more dimensions.
     """
 
-    scale: float = 1.0
-    directions: int = eqx.field(static=True, default=16)
-    quantiles: int = eqx.field(static=True, default=32)
-    seed: int = eqx.field(static=True, default=0)
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "wasserstein: scale"))
+    directions: int = eqx.field(static=True, default=16, converter=checked_by(whole_number, "wasserstein: directions"))
+    quantiles: int = eqx.field(static=True, default=32, converter=checked_by(whole_number, "wasserstein: quantiles"))
+    seed: int = eqx.field(
+        static=True, default=0, converter=checked_by(partial(whole_number, least=0), "wasserstein: seed")
+    )
 
     name: ClassVar[str] = "wasserstein"
-
-    def __check_init__(self):
-        positive(self.scale, "wasserstein: scale")
-        whole(self.directions, "wasserstein: directions")
-        whole(self.quantiles, "wasserstein: quantiles")
-        whole(self.seed, "wasserstein: seed", least=0)
 
     @property
     def psd(self) -> bool:
@@ -66,10 +64,10 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
         values = (1 - share) * ordered[below] + share * ordered[above]
         return values.ravel() / math.sqrt(values.size)
 
-    def compare(self, a, b):
+    def compare(self, a: Float[Array, " F"], b: Float[Array, " F"]) -> Float[Array, ""]:
         return jnp.exp(-self.scale * distance(a, b))
 
-    def _unit_vectors(self, D: int) -> np.ndarray:
+    def _unit_vectors(self, D: int) -> Float[np.ndarray, "directions {D}"]:
         if D == 1:
             return np.ones((1, 1))
         if D == 2:

@@ -1,1 +1,1 @@
-"""Training: Algorithm 1 and what a run needs around it."""
+"""Algorithm 1: problems, the loop, runs and their folders."""

@@ -18,11 +18,11 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.devices import offer_cores
 from vendirl.environments import AnyEnvironment, Environment, HostEnvironment, parse_environment
 from vendirl.environments.spaces import Box
-from vendirl.score import vendi_score
-from vendirl.similarity import Observations, Similarity, parse
+from vendirl.score.score import vendi_score
+from vendirl.similarity import Similarity, SkillSet, as_similarity
+from vendirl.training.devices import offer_cores
 
 
 class Attainable(eqx.Module):
@@ -30,12 +30,12 @@ class Attainable(eqx.Module):
 
     Attributes:
         score: the ceiling.
-        trajectories: (n, T, D) skills that reach it, or None if it is a bound that was not constructed.
+        trajectories: of skills that reach it, or None if it is a bound that was not constructed.
         method: "ascent" or "rank".
     """
 
     score: float
-    trajectories: np.ndarray | None
+    trajectories: Float[np.ndarray, "n T D"] | None
     method: str = eqx.field(static=True)
 
     @property
@@ -76,7 +76,7 @@ def attainable(
     """
     offer_cores()  # before JAX is used: whoever asks for this may well want to train next
     world = parse_environment(environment) if isinstance(environment, str) else environment
-    similarity = parse(similarity) if isinstance(similarity, str) else similarity
+    similarity = as_similarity(similarity)
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"n must be a positive whole number of skills, but is {n!r}")
     similarity = similarity.resolve(world.feature_names, world.observation_size)
@@ -93,8 +93,17 @@ def attainable(
 
 
 @eqx.filter_jit
-def _ascend(environment: Environment, similarity: Similarity, n, q, restarts, iterations, rate, key: PRNGKeyArray):
-    """Scores (restarts,) and trajectories (restarts, n, T, D) after gradient ascent from random actions."""
+def _ascend(
+    environment: Environment,
+    similarity: Similarity,
+    n: int,
+    q: float,
+    restarts: int,
+    iterations: int,
+    rate: float,
+    key: PRNGKeyArray,
+) -> tuple[Float[Array, " {restarts}"], Float[Array, "{restarts} {n} T D"]]:
+    """Scores and trajectories after gradient ascent from random actions."""
     T, box = environment.episode_length, environment.actions
     assert isinstance(box, Box)
     optimiser = optax.adam(optax.cosine_decay_schedule(rate, iterations))
@@ -110,7 +119,7 @@ def _ascend(environment: Environment, similarity: Similarity, n, q, restarts, it
         return jax.vmap(one)(box.centre + box.half_width * jnp.tanh(u))
 
     def score(u):
-        summaries = jax.vmap(similarity.summary)(Observations(trajectories(u)[:, None]))
+        summaries = similarity.summaries(SkillSet(trajectories(u)[:, None]))
         return vendi_score(similarity.matrix(summaries), q)
 
     def climb(key):

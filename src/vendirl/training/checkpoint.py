@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PyTree
+
+from vendirl._files import write_atomically
+from vendirl.training import migrations
 
 
-def save(folder: Path, epoch: int, tree: Any, fingerprint: str, keep: int = 2) -> None:
+def save(folder: Path, epoch: int, tree: PyTree[Array], fingerprint: str, keep: int = 2) -> None:
     """Write the arrays of a pytree as the checkpoint of an epoch, and drop all but the newest `keep`."""
     import orbax.checkpoint as ocp  # three seconds that a run need not wait for before its first update
 
@@ -49,8 +52,11 @@ def epochs(folder: Path) -> list[int]:
     return sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit())
 
 
-def load(folder: Path, epoch: int, like: Any, fingerprint: str) -> Any:
-    """The pytree of a checkpoint, with the structure, shapes and types of `like`, which may be abstract."""
+def load(
+    folder: Path, epoch: int, like: PyTree[Array | jax.ShapeDtypeStruct], fingerprints: Collection[str]
+) -> PyTree[Array]:
+    """The pytree of a checkpoint, with the structure, shapes and types of `like`, which may be abstract. Its
+    fingerprint must be one of those given."""
     import orbax.checkpoint as ocp
 
     path = folder.resolve() / str(epoch)
@@ -59,7 +65,7 @@ def load(folder: Path, epoch: int, like: Any, fingerprint: str) -> Any:
         files, listed, theirs = dict(listing["files"]), dict(listing["arrays"]), str(listing["fingerprint"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the checkpoint {path} is damaged: its list {epoch}.json cannot be read ({error})") from None
-    if theirs != fingerprint:
+    if theirs not in fingerprints:
         raise ValueError(
             f"the checkpoint {path} belongs to another run: it was made with other settings or another version; "
             "resume with the settings in settings.json, or choose another folder"
@@ -74,33 +80,24 @@ def load(folder: Path, epoch: int, like: Any, fingerprint: str) -> Any:
                 f"the checkpoint {path} is damaged: {name} {what}; delete {epoch}.json to resume from an earlier one"
             )
     expected = {name: [list(leaf.shape), str(leaf.dtype)] for name, leaf in _named(like).items()}
-    if expected != listed:
+    where = migrations.places(listed, expected)
+    if not migrations.fits(listed, expected, where):
         raise ValueError(f"the checkpoint {path} belongs to another run: its arrays have other names or shapes")
     target = {name: np.zeros(shape, dtype) for name, (shape, dtype) in listed.items()}
     with ocp.StandardCheckpointer() as checkpointer:
         arrays = checkpointer.restore(path, target)
     leaves, structure = jax.tree.flatten(like)
-    values = [arrays[name] for name in _named(like)]
+    values = [arrays[where[name]][tuple(map(slice, expected[name][0]))] for name in expected]
     return jax.tree.unflatten(structure, [_restored(leaf, value) for leaf, value in zip(leaves, values, strict=True)])
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is either the old one or the new one, whole, whatever happens."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(temporary, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def _named(tree: Any) -> dict[str, Any]:
+def _named(tree: PyTree[Array | jax.ShapeDtypeStruct]) -> dict[str, Array | jax.ShapeDtypeStruct]:
     """The arrays of a pytree by their place in it, random keys as their data."""
     paths, _ = jax.tree.flatten_with_path(tree)
     return {jax.tree_util.keystr(path): _data(leaf) for path, leaf in paths}
 
 
-def _data(leaf: Any) -> Any:
+def _data(leaf: Array | jax.ShapeDtypeStruct) -> Array | jax.ShapeDtypeStruct:
     if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return leaf
     if isinstance(leaf, jax.ShapeDtypeStruct):
@@ -108,7 +105,7 @@ def _data(leaf: Any) -> Any:
     return jax.random.key_data(leaf)
 
 
-def _restored(leaf: Any, value: np.ndarray) -> jax.Array:
+def _restored(leaf: Array | jax.ShapeDtypeStruct, value: Array | np.ndarray | np.generic) -> Array:
     array = jnp.asarray(value)
     return jax.random.wrap_key_data(array) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else array
 

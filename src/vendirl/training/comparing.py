@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from vendirl.data import each
+from vendirl._files import write_atomically
+from vendirl.data import sources_in
 from vendirl.evaluation.comparison import Comparison, compare
 from vendirl.evaluation.evaluate import Evaluation, evaluate
-from vendirl.methods import VendiRL, parse_method, terms
+from vendirl.methods import parse_method
 from vendirl.similarity import parse
-from vendirl.training import checkpoint
-from vendirl.training.folder import read_settings
-from vendirl.training.run import Progress, run
+from vendirl.training.driver import Progress, run
+from vendirl.training.folder import name_for, read_settings
+from vendirl.training.problem import build
 from vendirl.training.settings import Settings
 
 
@@ -37,11 +38,10 @@ def contestants(methods: Sequence[str], similarities: Sequence[str], settings: S
     found = []
     for text in methods:
         method = parse_method(text)
-        depends = any(isinstance(m, VendiRL) and m.similarity is None for _, m in terms(method))
+        depends = method.depends_on_similarity
         for similarity in similarities if depends else similarities[:1]:
             chosen = dataclasses.replace(settings, method=text, similarity=similarity)
-            _, _, loop = chosen.build()  # refuses what is impossible before anything is trained
-            chosen = dataclasses.replace(chosen, devices=loop.devices)
+            chosen, _ = build(chosen)  # refuses what is impossible before anything is trained
             found.append(Contestant(f"{text} [{similarity}]" if depends else text, chosen))
     names = [contestant.name for contestant in found]
     if len(set(names)) < len(names):
@@ -55,7 +55,7 @@ def train_all(
     """Train each in a folder of its own; what was finished before is kept, what was interrupted goes on."""
     folders = {}
     for entrant in entrants:
-        folder = out / _slug(entrant.name)
+        folder = out / name_for(entrant.name)
         folders[entrant.name] = folder
         if (folder / "summary.json").exists() and _same(folder, entrant.settings):
             continue
@@ -69,7 +69,7 @@ def score_all(
 ) -> tuple[Comparison, dict[str, list[Evaluation]]]:
     """Score every seed of every method under every similarity."""
     found = {
-        name: [evaluate(path, similarities, measures=True, seed=seed) for path in each(folder)]
+        name: [evaluate(path, similarities, measures=True, seed=seed) for path in sources_in(folder)]
         for name, folder in folders.items()
     }
     return compare(found, seed=seed), found
@@ -84,7 +84,7 @@ def write_results(out: Path, table: Comparison, found: dict[str, list[Evaluation
             for result in evaluation["results"].values():
                 del result["kernel"]  # by far the largest part, and quickly computed again
     path = out / "comparison.json"
-    checkpoint.write_atomically(path, json.dumps(plain, indent=1) + "\n")
+    write_atomically(path, json.dumps(plain, indent=1) + "\n")
     return path
 
 
@@ -95,10 +95,6 @@ def _same(folder: Path, settings: Settings) -> bool:
             f"{folder} holds a run of the same name with other settings; choose another --out, or remove that folder"
         )
     return True
-
-
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-.=" else "_" for c in name).strip("_")[:80]
 
 
 def split(text: str) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import platform
+import warnings
 from pathlib import Path
 from typing import Any
 
 from vendirl import __version__
-from vendirl.training import checkpoint
+from vendirl._files import write_atomically
 from vendirl.training.attainable import Attainable
 from vendirl.training.settings import Settings
 
@@ -34,17 +36,28 @@ def claim(folder: Path, settings: Settings, resume: bool) -> None:
         raise FileNotFoundError(f"{folder} holds no run to resume: there is no settings.json")
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"settings": settings.to_json(), "versions": versions()}, indent=2)
-    checkpoint.write_atomically(path, text + "\n")
+    write_atomically(path, text + "\n")
 
 
 def read_settings(folder: Path) -> Settings:
+    """The settings of the run in a folder."""
+    try:
+        return Settings.from_json(_read(folder)["settings"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder / 'settings.json'} cannot be read: {error}") from None
+
+
+def _read(folder: Path) -> dict[str, Any]:
     path = folder / "settings.json"
     try:
-        return Settings.from_json(json.loads(path.read_text())["settings"])
+        found = json.loads(path.read_text())
     except FileNotFoundError:
         raise FileNotFoundError(f"{folder} holds no run: there is no settings.json") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} cannot be read: it is not a table of names and values")
+    return found
 
 
 def known_ceiling(folder: Path | None) -> Attainable | None:
@@ -65,7 +78,7 @@ def log(folder: Path | None, row: dict[str, Any]) -> None:
 
 
 def read_history(folder: Path, done: int) -> list[dict[str, Any]]:
-    """The metrics up to an epoch; what came after the checkpoint will come again, and is taken out of the file."""
+    """The metrics up to an epoch. What came after the checkpoint will come again, if the run goes on."""
     path = folder / "metrics.jsonl"
     rows = []
     for line in path.read_text().splitlines() if path.exists() else ():
@@ -73,10 +86,44 @@ def read_history(folder: Path, done: int) -> list[dict[str, Any]]:
             row = json.loads(line)
         except ValueError:
             continue  # a line that was being written when the process died
-        if row.get("epoch", done + 1) <= done:
+        if isinstance(row, dict) and row.get("epoch", done + 1) <= done:
             rows.append(row)
-    checkpoint.write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))
     return rows
+
+
+def truncate_history(folder: Path, done: int) -> None:
+    """Take what came after an epoch out of the file, since it is about to come again."""
+    rows = read_history(folder, done)
+    write_atomically(folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def fingerprint(settings: Settings) -> str:
+    """What two states of training must share for one to continue the other."""
+    return _digest({"settings": settings.to_json()})
+
+
+def fingerprints(folder: Path, settings: Settings) -> set[str]:
+    """The fingerprints that a checkpoint of these settings in this folder may have: also those of the settings as they
+    were written by a version that knew fewer of them, and that counted JAX's version among them."""
+    written = _read(folder)
+    asked, jax_version = written["settings"], dict(written.get("versions") or {}).get("jax")
+    older = ({"settings": asked}, {"settings": asked, "jax": jax_version})
+    return {fingerprint(settings), *map(_digest, older)}
+
+
+def check_versions(folder: Path) -> None:
+    """Say so if a run goes on with other versions than it began with: it does, but not bit for bit."""
+    then, now = dict(_read(folder).get("versions") or {}), versions()
+    changed = [f"{name} {then[name]} (now {now[name]})" for name in now if then.get(name, now[name]) != now[name]]
+    if changed:
+        warnings.warn(
+            f"{folder} was begun with {', '.join(changed)}: it goes on, but not bit for bit as if it had never stopped",
+            stacklevel=3,
+        )
+
+
+def _digest(data: Any) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -84,3 +131,9 @@ def versions() -> dict[str, str]:
     packages = ("jax", "jaxlib", "equinox", "optax", "numpy")
     others = {name: importlib.metadata.version(name) for name in packages}
     return {"vendirl": __version__, "python": platform.python_version(), **others}
+
+
+def name_for(name: str, most: int = 80) -> str:
+    """A text as the name of a folder. Where it is too long, a digest of all of it stands for what is cut off."""
+    kept = "".join(c if c.isalnum() or c in "-.=" else "_" for c in name).strip("_")
+    return kept if len(kept) <= most else f"{kept[: most - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

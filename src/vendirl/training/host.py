@@ -6,59 +6,66 @@ scenes of all seeds are stepped at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key, PRNGKeyArray, Shaped
 
 from vendirl.environments.host import HostEnvironment
-from vendirl.host_rollout import Stage, acting, drawn, rehearsed
-from vendirl.rollout import Transition
-from vendirl.score import vendi_score
-from vendirl.similarity import Observations, Similarity
+from vendirl.methods.method import Goals
+from vendirl.score.score import vendi_score
+from vendirl.similarity import Similarity, SkillSet
+from vendirl.skills.host_rollout import Stage, acting, drawn, rehearsed
+from vendirl.skills.policy import SkillPolicy
+from vendirl.skills.rollout import Transition
 from vendirl.training.loop import Loop, Training
+from vendirl.training.programs import Program
 
 
 class HostLoop:
     """Epochs in scenes that live in this object, which must be closed."""
 
     def __init__(self, loop: Loop, seeds: int, seed: int):
-        assert isinstance(loop.environment, HostEnvironment)
+        assert isinstance(loop.problem.environment, HostEnvironment)
         self.loop, self.seeds, self.seed = loop, seeds, seed
-        self.environment = loop.environment
+        self.environment = loop.problem.environment
         self.stages: dict[str, Stage] = {}
-        self.points: Any = None
+        self.points: Float[Array, "*S n N T D"] | None = None
 
         def begin(training, points):
             return loop.begin(training, lambda key, episodes: points[:, :episodes])
 
-        over = (lambda f: f) if seeds == 1 else eqx.filter_vmap
-        self._begin = eqx.filter_jit(over(begin))
-        self._learn = eqx.filter_jit(over(loop.learn))
-        self._end = eqx.filter_jit(over(loop.end))
-        self._scored = eqx.filter_jit(score_of if seeds == 1 else eqx.filter_vmap(score_of, in_axes=(0, None, None)))
+        def over(function: Callable[..., Any]) -> Callable[..., Any]:
+            return function if seeds == 1 else eqx.filter_vmap(function)
 
-    def epoch(self, training: Training) -> tuple[Training, dict[str, Any]]:
-        """One epoch in all scenes, and its metrics."""
+        self._begin = Program(over(begin))
+        self._learn = Program(over(loop.learn))
+        self._end = Program(over(loop.end))
+        self._scored = Program(score_of if seeds == 1 else eqx.filter_vmap(score_of, in_axes=(0, None, None)))
+
+    def epoch(self, training: Training) -> tuple[Training, dict[str, Float[Array, "*S"]]]:
+        """One epoch in all scenes, and its metrics; of each seed, if there are several."""
         loop = self.loop
-        stage = self._stage("acting", loop.scenes)
+        stage = self._stage("acting", loop.problem.scenes)
         epoch = int(np.max(np.asarray(training.epoch)))
         points = self._rehearse(training, epoch)
         training = eqx.tree_at(lambda t: t.elapsed, training, self._per_seed(stage.elapsed))
         goals, learned, keys, key = self._begin(training, points)
-        metrics: dict[str, Any] = {}
-        for c in range(loop.chunks):
+        metrics: dict[str, Float[Array, "*S"]] = {}
+        for c in range(loop.problem.updates):
             act_key, learn_key = (keys[..., c, i] for i in (0, 1))
             act = acting(learned.policy, goals, self.seeds > 1)
-            noise = np.asarray(drawn(learned.policy.actions, self._one(act_key), (stage.count, loop.chunk)))
+            noise = np.asarray(drawn(learned.policy.actions, self._one(act_key), (stage.count, loop.problem.steps)))
             batch = stage.roll(act, np.asarray(goals).reshape(stage.count, *goals.shape[self._axes :]), noise)
             learned, metrics = self._learn(learned, self._batch(batch), training.epoch, learn_key)
         elapsed = self._per_seed(stage.elapsed)
         return self._end(training, learned, None, elapsed, key), metrics
 
-    def score(self, policy, similarity: Similarity, goals, order: float):
+    def score(self, policy: SkillPolicy, similarity: Similarity, goals: Goals, order: float) -> Float[Array, "*S"]:
         """The Vendi Score of the skills acting without noise, one trajectory each; of each seed."""
         S = None if self.seeds == 1 else self.seeds
         stage = self._stage("scoring", goals.shape[0])
@@ -75,8 +82,8 @@ class HostLoop:
     def _axes(self) -> int:
         return 1 if self.seeds == 1 else 2
 
-    def _rehearse(self, training: Training, epoch: int):
-        method, n = self.loop.method, self.loop.skills
+    def _rehearse(self, training: Training, epoch: int) -> Float[Array, "*S n N T D"]:
+        method, n = self.loop.method, self.loop.problem.skills
         T, D = self.environment.episode_length, self.environment.observation_size
         if not method.rehearsal:
             return jnp.zeros((*([self.seeds] if self.seeds > 1 else []), n, 0, T, D))
@@ -95,17 +102,17 @@ class HostLoop:
             self.stages[name] = Stage(self.environment, scenes * self.seeds, seed)
         return self.stages[name]
 
-    def _one(self, key):
+    def _one(self, key: Key[Array, "*S"]) -> PRNGKeyArray:
         """A key for all seeds: that of the first."""
         return key if self.seeds == 1 else key[0]
 
-    def _per_seed(self, x: np.ndarray):
+    def _per_seed(self, x: Shaped[np.ndarray, " scenes *rest"]) -> Array:
         return jnp.array(x if self.seeds == 1 else x.reshape(self.seeds, -1, *x.shape[1:]))
 
     def _batch(self, batch: Transition) -> Transition:
         return jax.tree.map(self._per_seed, batch)
 
 
-def score_of(points, similarity: Similarity, order: float):
-    """The score of skills by their trajectories (n, N, T, D)."""
-    return vendi_score(similarity.matrix(jax.vmap(similarity.summary)(Observations(points))), order)
+def score_of(points: Float[Array, "n N T D"], similarity: Similarity, order: float) -> Float[Array, ""]:
+    """The score of skills by their trajectories."""
+    return jnp.asarray(vendi_score(similarity.matrix(similarity.summaries(SkillSet(points))), order))

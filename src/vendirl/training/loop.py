@@ -9,21 +9,25 @@ where the environment is not a part of it, `training.host` does the same in piec
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
-from vendirl.algorithms.ppo import PPO
-from vendirl.algorithms.sac import SAC
-from vendirl.devices import spread
-from vendirl.environments import AnyEnvironment, State
-from vendirl.methods.method import Method, Metrics, Rehearse, Setting
-from vendirl.policies import SkillPolicy, noise
-from vendirl.rollout import Transition, rollout, trajectories
-from vendirl.skill_spaces import SkillSpace
+from vendirl.algorithms import Algorithm, Context
+from vendirl.algorithms.algorithm import Rewards
+from vendirl.environments import Environment, State
+from vendirl.methods.method import Goals, Method, Metrics, Rehearse
+from vendirl.methods.problem import Problem
+from vendirl.skills.policy import SkillPolicy, noise
+from vendirl.skills.rollout import Transition, roll_out_skills, rollout
+from vendirl.training.devices import averaged, spread
+
+OBSERVATIONS = "observations"
+"""The metric that is not finite if the environment returned something that is not finite."""
 
 
 class Training(eqx.Module):
@@ -39,10 +43,10 @@ class Training(eqx.Module):
     """
 
     policy: SkillPolicy
-    learner: Any
+    learner: PyTree[Array]
     states: State | None
     elapsed: Int[Array, " E"]
-    method: Any
+    method: PyTree[Array]
     key: PRNGKeyArray
     epoch: Int[Array, ""]
 
@@ -51,8 +55,8 @@ class Learned(eqx.Module):
     """What changes within an epoch, but for the scenes."""
 
     policy: SkillPolicy
-    learner: Any
-    method: Any
+    learner: PyTree[Array]
+    method: PyTree[Array]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,49 +64,43 @@ class Loop:
     """Training with everything it needs to know; its methods are pure and may be compiled and vmapped.
 
     Attributes:
-        environment: where the skills act.
-        method: what is rewarded.
-        learner: the "algorithm of choice".
-        space: where goals come from.
-        skills: n.
-        scenes: E.
-        epochs: how many there will be, which exploration is spread over.
-        chunk: steps between two updates.
-        chunks: chunks in an epoch, which is thus chunk * chunks steps long.
-        devices: over which the scenes are spread.
+        problem: where the skills act, and how training goes about it.
+        method: what is rewarded, bound to the problem.
+        algorithm: the "algorithm of choice".
+        devices: how many devices the scenes are spread over.
     """
 
-    environment: AnyEnvironment
+    problem: Problem
     method: Method
-    learner: PPO | SAC
-    space: SkillSpace
-    skills: int
-    scenes: int
-    epochs: int
-    chunk: int
-    chunks: int
+    algorithm: Algorithm
     devices: int = 1
+
+    @property
+    def steps_of_an_epoch(self) -> int:
+        """Steps of one scene in an epoch."""
+        return self.problem.steps * self.problem.updates
 
     def start(self, policy: SkillPolicy, key: PRNGKeyArray) -> Training:
         """The state of training before the first epoch."""
+        problem = self.problem
         key, reset_key, method_key, learner_key = jax.random.split(key, 4)
-        setting = Setting(self.environment, self.skills, self.scenes, self.chunk, self.epochs)
-        method = self.method.start(setting, policy, method_key)
+        method = self.method.start(policy, method_key)
         states = None
-        if hasattr(self.environment, "reset"):
-            states = jax.vmap(self.environment.reset)(jax.random.split(reset_key, self.scenes))
-        elapsed, epoch = jnp.zeros(self.scenes, jnp.int32), jnp.zeros((), jnp.int32)
+        if isinstance(problem.environment, Environment):
+            states = jax.vmap(problem.environment.reset)(jax.random.split(reset_key, problem.scenes))
+        elapsed, epoch = jnp.zeros(problem.scenes, jnp.int32), jnp.zeros((), jnp.int32)
         example = jax.eval_shape(self._example, policy, key)
-        rewards = jax.eval_shape(lambda b: self._paid(method, b, jnp.zeros((self.scenes, self.chunk))), example)
-        learner = self.learner.init(policy, learner_key, example, rewards)
+        nothing = jnp.zeros((problem.scenes, problem.steps))
+        rewards = jax.eval_shape(lambda batch: self._paid(method, batch, nothing), example)
+        learner = self.algorithm.init(policy, learner_key, example, rewards)
         return Training(policy, learner, states, elapsed, method, key, epoch)
 
     def epoch(self, training: Training) -> tuple[Training, Metrics]:
         """One epoch in all scenes, and its metrics."""
-        skills = jnp.arange(self.skills)
+        environment, skills = self._world, jnp.arange(self.problem.skills)
 
         def rehearse(key, episodes):
-            return trajectories(self.environment, training.policy, skills, key, episodes=episodes)
+            return roll_out_skills(environment, training.policy, skills, key, episodes=episodes)
 
         goals, learned, keys, key = self.begin(training, rehearse)
 
@@ -116,16 +114,16 @@ class Loop:
         states, elapsed, learned = carry
         return self.end(training, learned, states, elapsed, key), {name: x[-1] for name, x in metrics.items()}
 
-    def begin(self, training: Training, rehearse: Rehearse) -> tuple[Array, Learned, PRNGKeyArray, PRNGKeyArray]:
-        """The goals of the scenes in this epoch, what is learned in it, (chunks, 2) keys to act and learn with, and the
-        key for what comes after."""
+    def begin(
+        self, training: Training, rehearse: Rehearse
+    ) -> tuple[Goals, Learned, Key[Array, "updates 2"], PRNGKeyArray]:
+        """The goals of the scenes in this epoch, what is learned in it, keys to act and learn with in each update, and
+        the key for what comes after."""
         key, method_key, goal_key, chunk_key = jax.random.split(training.key, 4)
-        goals = spread(
-            self.method.goals(training.method, self.space, self.scenes, training.epoch, goal_key), self.devices
-        )
+        goals = spread(self.method.goals(training.method, training.epoch, goal_key), self.devices)
         method = self.method.prepare(training.method, goals, training.elapsed, method_key, rehearse)
         learned = Learned(training.policy, training.learner, method)
-        return goals, learned, jax.random.split(chunk_key, (self.chunks, 2)), key
+        return goals, learned, jax.random.split(chunk_key, (self.problem.updates, 2)), key
 
     def learn(
         self, learned: Learned, batch: Transition, epoch: Int[Array, ""], key: PRNGKeyArray
@@ -138,29 +136,38 @@ class Loop:
         method, found = self.method.learn(learned.method, batch, method_key)
         method, rewards, rewarded = self.method.reward(method, batch)
         metrics = {**found, **rewarded, "reward": rewards.mean(), "reward_std": rewards.std()}
+        metrics[OBSERVATIONS] = jnp.where(_environment_is_sound(batch), 0.0, jnp.nan)
         if self.method.frozen:
             return Learned(policy, learner, method), metrics
-        settings: dict[str, Any] = {"devices": self.devices} if isinstance(self.learner, PPO) else {}
-        if isinstance(self.learner, SAC) and self.learner.relabel:
-            settings["relabel"] = lambda rows: self._paid(method, rows, self.method.relabel(method, rows))
-            settings["whole"] = self.method.whole
-        remaining = jnp.maximum(1 - epoch / self.epochs, 0.0)
-        policy, learner, updated = self.learner.update(
-            policy, learner, batch, self._paid(method, batch, rewards), update_key, remaining, **settings
+        context = Context(
+            remaining=jnp.maximum(1 - epoch / self.problem.epochs, 0.0),
+            devices=self.devices,
+            averaged=partial(averaged, self.devices),
+            rewards_now=self._rewards_now(method) if self.algorithm.rewards_anew else None,
+            whole_stretches=self.method.whole_stretches,
         )
+        paid = self._paid(method, batch, rewards)
+        policy, learner, updated = self.algorithm.update(policy, learner, batch, paid, update_key, context)
         seen = batch.observation[..., : policy.statistics.size]
         policy = policy.with_statistics(policy.statistics.update(seen))
         return Learned(policy, learner, method), {**updated, **metrics}
 
-    def end(self, training: Training, learned: Learned, states, elapsed, key: PRNGKeyArray) -> Training:
+    def end(
+        self,
+        training: Training,
+        learned: Learned,
+        states: State | None,
+        elapsed: Int[Array, " E"],
+        key: PRNGKeyArray,
+    ) -> Training:
         """The state of training after an epoch."""
         kept = self.method.finish(learned.method)
         return Training(learned.policy, learned.learner, states, elapsed, kept, key, training.epoch + 1)
 
     def _example(self, policy: SkillPolicy, key: PRNGKeyArray) -> Transition:
         """Transitions of the shapes and types that the scenes bring."""
-        E, c, D = self.scenes, self.chunk, self.environment.observation_size
-        goals, drawn = self.space.sample(key, E), noise(policy.actions, key, (E, c))
+        E, c, D = self.problem.scenes, self.problem.steps, self.problem.environment.observation_size
+        goals, drawn = self.problem.space.sample(key, E), noise(policy.actions, key, (E, c))
         observations, times = jnp.zeros((E, c, D)), jnp.zeros((E, c))
 
         def scene(goal, observations, times, drawn):
@@ -170,17 +177,35 @@ class Loop:
         ends = jnp.zeros((E, c), bool)
         return Transition(observations, times, action, log_prob, observations, times, ends, ends, times, goals)
 
-    def _paid(self, method, batch: Transition, rewards: Array) -> Array:
+    def _paid(self, method: PyTree[Array], batch: Transition, rewards: Float[Array, "scenes steps"]) -> Rewards:
         """What the learner learns from: rewards, or the features of which it learns successor features."""
-        if isinstance(self.learner, SAC) and self.learner.successor:
-            return self.method.features_of(method, batch)
-        return rewards
+        return self.method.features_of(method, batch) if self.algorithm.successor_features else rewards
 
-    def _act(self, policy, states, elapsed, goals, key) -> tuple[State, Array, Transition]:
+    def _rewards_now(self, method: PyTree[Array]) -> Callable[[Transition], Rewards]:
+        return lambda stored: self._paid(method, stored, self.method.reward_stored(method, stored))
+
+    @property
+    def _world(self) -> Environment:
+        assert isinstance(self.problem.environment, Environment), "scenes outside of the program: see training.host"
+        return self.problem.environment
+
+    def _act(
+        self, policy: SkillPolicy, states: State, elapsed: Int[Array, " E"], goals: Goals, key: PRNGKeyArray
+    ) -> tuple[State, Int[Array, " E"], Transition]:
+        scenes, steps, environment = self.problem.scenes, self.problem.steps, self._world
+
         def scene(state, elapsed, goal, key, noise):
-            return rollout(self.environment, policy.skill(goal).act, state, elapsed, goal, self.chunk, key, noise)
+            return rollout(environment, policy.skill(goal).act, state, elapsed, goal, steps, key, noise)
 
         noise_key, world_key = jax.random.split(key)
-        drawn = noise(policy.actions, noise_key, (self.scenes, self.chunk))
-        done = jax.vmap(scene)(states, elapsed, goals, jax.random.split(world_key, self.scenes), drawn)
+        drawn = noise(policy.actions, noise_key, (scenes, steps))
+        done = jax.vmap(scene)(states, elapsed, goals, jax.random.split(world_key, scenes), drawn)
         return spread(done, self.devices)
+
+
+def _environment_is_sound(batch: Transition) -> Bool[Array, ""]:
+    """Whether finite actions in finite states always led to finite states; if not, the environment is to blame."""
+    asked = jnp.isfinite(batch.observation).all(-1)
+    if batch.action.ndim > asked.ndim:  # discrete actions are always finite
+        asked = asked & jnp.isfinite(batch.action).all(-1)
+    return (jnp.isfinite(batch.next_observation).all(-1) | ~asked).all()

@@ -1,251 +1,192 @@
-"""What a run is: one set of settings that serves Python, the command line and the saved run."""
+"""What a run is, as text: one set of settings that serves Python, the command line and the saved run.
+
+`Settings` names a problem; `training.problem` builds it out of objects.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import re
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_args
 
-from vendirl.algorithms.ppo import PPO
-from vendirl.algorithms.sac import SAC
-from vendirl.devices import fitting, offer_cores
-from vendirl.environments import AnyEnvironment, Discrete, HostEnvironment, parse_environment
-from vendirl.environments.checking import check
-from vendirl.methods import Combined, Method, VendiRL, parse_method, terms
-from vendirl.policies import SkillPolicy
-from vendirl.reward import Transform
-from vendirl.similarity import Similarity, parse
-from vendirl.training.loop import Loop
+import numpy as np
+
+from vendirl._checks import nearest, one_of, whole_number
+from vendirl.algorithms import PPO, SAC, Algorithm, parse_learner
+from vendirl.memory import Transform
+
+Made = TypeVar("Made")
+
+BLOCK = 10
+"""Epochs in one compiled call. Fixed, because resuming bit for bit needs the same program before and after."""
 
 
+def _of_anything(cls: type[Made]) -> type[Made]:
+    """Say that a dataclass, whose fields say what it holds, is made of anything: it refuses what is wrong in words."""
+    kinds = vars(cls)["__init__"].__annotations__
+    kinds.update({name: Any for name in kinds if name != "return"})
+    return cls
+
+
+@_of_anything
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Learn a set of skills that are diverse in the sense of a similarity."""
+    """Learn a set of skills that are diverse in the sense of a similarity.
+
+    Attributes:
+        env: Where the skills act: a name, or a name with settings such as "point(noise=0.01)". `vendirl list` has
+            them all.
+        similarity: What "alike" means, such as "0.5*cosine + 0.5*covariance(scale=200)". `vendirl list` has them
+            all. The skills of other methods are measured by it.
+        method: What is rewarded: vendirl, a rival such as diayn or metra, or a sum such as "diayn + 0.5*vendirl".
+        skills: How many skills to learn.
+        steps: How many environment steps to train for, over all scenes, such as 2e6. It is rounded to
+            whole blocks of ten epochs, at least one; steps that refill the memory come on top.
+        seed: The seed of everything random. If there are several seeds, this is the first of them.
+        seeds: How many seeds to train at once, in one compiled program.
+        scenes: How many copies of the environment are stepped in parallel.
+        episode_length: How many steps an episode has, if not as many as the environment says.
+        devices: How many of JAX's devices the scenes are spread over; where there is nothing faster, these are the
+            cores of the processor. 0 means as many as help, and the run keeps the number that was found.
+        refill: How the memories of the scenes are refilled: scene (one for each), shared (one for all), pool(m),
+            off, or auto, which is a pool that takes at most half as many steps to refill as training does, or an
+            eighth where steps are costly.
+        synchronise: With --refill off, after how many epochs all memories are refilled together.
+        episodes: How many trajectories of each skill the memory holds.
+        epoch: For how many episodes a scene follows one skill before the memory is refilled. It may be a fraction.
+        updates: How often the skills are updated in each epoch.
+        reward: How the score becomes a reward: the score itself (raw), its change (derivative), the score less the
+            number of skills (penalty), or the logarithm of the score divided by the number of skills (log).
+        order: The order q of the Vendi Score.
+        hidden: The widths of the hidden layers of actor and critic.
+        separate: Give each skill a network of its own, rather than one network that is told the skill.
+        time: Let the skills see how much of the episode has passed.
+        log_std: The logarithm of the standard deviation that actions have at first, in half widths of the action
+            box.
+        learner: The algorithm of choice: ppo, sac, or one of your own; `vendirl list` has them all. It may have
+            settings, such as "sac(updates=8)".
+        ppo: The settings of PPO.
+        sac: The settings of SAC.
+    """
 
     env: str = "point"
-    """Where the skills act: a name, or one with settings such as "point(noise=0.01)". `vendirl list` has them all."""
     similarity: str = "mmd(scale=4)"
-    """What "alike" means, such as "0.5*cosine + 0.5*covariance(scale=200)". `vendirl list` has them all. Skills of
-    other methods are measured by it."""
     method: str = "vendirl"
-    """What is rewarded: vendirl, a rival such as diayn or metra, or a sum such as "diayn + 0.5*vendirl"."""
     skills: int = 8
-    """How many skills to learn."""
     steps: float = 4e6
-    """Environment steps to train for (2e6 is fine), over all scenes; steps that refill the memory come on top."""
     seed: int = 0
-    """Of everything random; with --seeds, of the first."""
     seeds: int = 1
-    """How many seeds to train at once, in one compiled program."""
     scenes: int = 256
-    """Parallel copies of the environment."""
+    episode_length: int | None = None
     devices: int = 0
-    """Devices that the scenes are spread over: JAX's, which are processor cores where there is nothing faster. 0 for as
-    many as help; the run keeps the number that was found."""
     refill: str = "auto"
-    """How the scenes' memories are refilled: scene (one each), shared (one for all), pool(m), off, or auto: a pool for
-    which refilling takes at most half as many steps as training, an eighth where steps are costly."""
     synchronise: int = 10
-    """With --refill off: all memories are refilled together every so many epochs."""
     episodes: int = 1
-    """Trajectories of each skill in memory."""
     epoch: float = 1.0
-    """Episodes for which a scene follows one skill before the memory is refilled; fractions are fine."""
     updates: int = 1
-    """Updates of the skills in each epoch."""
     reward: Transform = "derivative"
-    """What is rewarded: the score (raw), its change (derivative), penalty (score - n), or log(score / n)."""
     order: float = 1.0
-    """Order q of the Vendi Score."""
     hidden: tuple[int, ...] = (64, 64)
-    """Widths of the hidden layers of actor and critic."""
     separate: bool = False
-    """A network of its own for each skill, rather than one that is told the skill."""
     time: bool = True
-    """Let the skills see how much of the episode has passed."""
     log_std: float = -0.5
-    """Logarithm of the standard deviation of actions at first, in half widths of the action box."""
-    learner: Literal["ppo", "sac"] = "ppo"
-    """The algorithm of choice."""
+    learner: str = "ppo"
     ppo: PPO = dataclasses.field(
         # The change in score adds up to the score of the whole trajectory, so nothing is discounted or bootstrapped.
         default_factory=lambda: PPO(learning_rate=2e-3, discount=1.0, gae_lambda=1.0, entropy_coefficient=0.01)
     )
-    """Settings of PPO."""
     sac: SAC = dataclasses.field(default_factory=SAC)
-    """Settings of SAC."""
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
+        """Plain Python in place of NumPy's numbers and lists, so that settings can be compared and saved."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            usual = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+            if isinstance(usual, Algorithm) and not isinstance(value, Algorithm):
+                value = _learner_of(usual, value, field.name)
+            object.__setattr__(self, field.name, _plain(value))
+
+    def check(self) -> None:
+        """Refuse what is wrong in itself, whatever the environment."""
         for name in ("skills", "seeds", "scenes", "synchronise", "episodes", "updates"):
-            _at_least_one(name, getattr(self, name))
-        if not self.steps > 0 or self.steps == float("inf"):
-            raise ValueError(f"steps must be a positive number of environment steps, but is {self.steps}")
+            whole_number(getattr(self, name), name)
+        if self.episode_length is not None:
+            whole_number(self.episode_length, "episode_length")
+        whole_number(self.seed, "seed", 0)
         if self.devices < 0:
             raise ValueError(f"devices must be a number of devices, or 0 for as many as help, but is {self.devices}")
-        if self.reward not in get_args(Transform):
-            raise ValueError(f"reward must be one of {', '.join(get_args(Transform))}, but is {self.reward!r}")
+        if self.seed + self.seeds > 2**32:
+            raise ValueError(f"seed must be less than 2**32 - {self.seeds}, but is {self.seed}")
+        if not self.steps > 0 or self.steps == math.inf:
+            raise ValueError(f"steps must be a positive number of environment steps, but is {self.steps}")
+        if not 0 < self.epoch < math.inf:
+            raise ValueError(f"epoch must be a positive number of episodes, but is {self.epoch}")
+        one_of(self.reward, get_args(Transform), "reward")
         if not self.order >= 0:
             raise ValueError(f"order must be in [0, inf], but is {self.order}")
 
-    def build(self, environment: AnyEnvironment | None = None) -> tuple[AnyEnvironment, Similarity, Loop]:
-        """The environment, the similarity and the loop; anything impossible is refused here, before compiling.
+    @property
+    def algorithm(self) -> Algorithm:
+        """The learner that `learner` names. Its settings are those of its own field here, such as `ppo`, if it has one,
+        but for those that the text gives."""
 
-        `environment` is used in place of the one that `env` names.
-        """
-        self._check()
-        offer_cores(self.devices)  # first, since making an environment may use JAX
-        if environment is None:
-            environment = parse_environment(self.env)
-        else:
-            check(environment)
-        similarity = parse(self.similarity).resolve(environment.feature_names, environment.observation_size)
-        T = environment.episode_length
-        if similarity.least_observations > self.episodes * T:
-            raise ValueError(f"{similarity} needs {similarity.least_observations} observations, an episode has {T}")
-        steps = round(self.epoch * T)
-        if steps < 1:
-            raise ValueError(f"epoch={self.epoch} is less than one step of an episode of {T}; use at least {1 / T:.3g}")
-        if steps % self.updates:
-            raise ValueError(
-                f"updates={self.updates} does not divide the {steps} steps of an epoch; use one of {_divisors(steps)}"
-            )
-        if self.learner not in ("ppo", "sac"):
-            raise ValueError(f"learner must be ppo or sac, but is {self.learner!r}")
-        if self.learner == "sac" and isinstance(environment.actions, Discrete):
-            raise ValueError(f"SAC needs continuous actions, but those of {self.env} are discrete; use --learner ppo")
-        if self.learner == "ppo" and self.scenes % self.ppo.minibatches:
-            raise ValueError(
-                f"ppo.minibatches={self.ppo.minibatches} does not divide the {self.scenes} scenes, of which whole ones "
-                f"make a minibatch; use one of {_divisors(self.scenes)}"
-            )
-        method = self._bound(parse_method(self.method), environment, similarity).resolve(environment)
-        loop = Loop(
-            environment=environment,
-            method=method,
-            learner=self.sac
-            if self.learner == "sac"
-            else dataclasses.replace(self.ppo, anneal=self.epochs(steps) * self.updates),
-            space=method.space(self.skills),
-            skills=self.skills,
-            scenes=self.scenes,
-            epochs=self.epochs(steps),
-            chunk=steps // self.updates,
-            chunks=self.updates,
-            devices=self._devices(environment, method),
-        )
-        if (self.separate or method.separate) and not loop.space.discrete:
-            raise ValueError(f"separate networks need skills that are numbers, but those of {self.method} are vectors")
-        return environment, similarity, loop
+        def usual(name: str) -> Algorithm | None:
+            found = getattr(self, name, None)
+            return found if isinstance(found, Algorithm) else None
 
-    def _bound(self, method: Method, environment: AnyEnvironment, similarity: Similarity) -> Method:
-        """The method with what VendiRL's reward takes from these settings."""
-        if isinstance(method, Combined):
-            return Combined(tuple((w, self._bound(m, environment, similarity)) for w, m in method.terms))
-        if not isinstance(method, VendiRL):
-            return method
-        own = method.similarity
-        if own is not None:
-            own = own if isinstance(own, Similarity) else parse(own)
-            similarity = own.resolve(environment.feature_names, environment.observation_size)
-        return VendiRL(
-            similarity=similarity,
-            environment=environment,
-            skills=self.skills,
-            memories=self._memories(isinstance(environment, HostEnvironment) or environment.costly_reset),
-            synchronise=self.synchronise if self.refill == "off" else None,
-            episodes=self.episodes,
-            carry=self.updates > 1 or self.refill == "off",
-            transform=self.reward,
-            q=self.order,
-        )
-
-    def _devices(self, environment: AnyEnvironment, method: Method) -> int:
-        """Over how many devices the scenes are spread: as many as asked for, or as many as help."""
-        if self.devices == 1:
-            return 1
-        outside = isinstance(environment, HostEnvironment)
-        if outside or self.learner != "ppo" or not method.spreads:
-            if self.devices:
-                reason = "its steps are made outside JAX" if outside else f"{self.learner} with {self.method} needs one"
-                raise ValueError(f"devices={self.devices}: {self.env} cannot be spread, since {reason}; use 1")
-            return 1
-        pools = [m.memories for _, m in terms(method) if isinstance(m, VendiRL) and m.memories > 1]
-        memories = math.gcd(*pools)  # of no pool: 0, which everything divides; one memory is on all devices
-        if not self.devices:
-            return fitting(self.scenes, self.ppo.minibatches, memories)
-        if self.scenes % (self.ppo.minibatches * self.devices) or memories % self.devices:
-            share = math.gcd(self.scenes // self.ppo.minibatches, memories)
-            raise ValueError(
-                f"devices={self.devices}: the scenes of a minibatch and the memories of the pool cannot be spread "
-                f"evenly over so many; use one of {_divisors(share)}"
-            )
-        return self.devices
+        return parse_learner(self.learner, usual)
 
     def epochs(self, steps_per_epoch: int) -> int:
         """Epochs to train for, a whole number of blocks."""
         blocks = max(1, round(self.steps / (self.scenes * steps_per_epoch * BLOCK)))
         return blocks * BLOCK
 
-    def policy(self, loop: Loop, key) -> SkillPolicy:
-        """New skills."""
-        return SkillPolicy(
-            loop.environment.visible,
-            loop.environment.actions,
-            loop.space.size,
-            key=key,
-            hidden=self.hidden,
-            separate=self.separate or loop.method.separate,
-            time=self.time,
-            log_std=self.log_std,
-            squashed=self.learner == "sac",
-        )
-
-    def _memories(self, costly: bool = False) -> int:
-        """The size m of the pool of memories, where steps are costly or cheap."""
-        if self.refill in ("scene", "off"):
-            return self.scenes
-        if self.refill == "shared":
-            return 1
-        if self.refill == "auto":
-            # the largest pool for which refilling takes an eighth, or half, as many steps as training
-            most = self.epoch * self.scenes / ((8 if costly else 2) * self.skills * self.episodes)
-            return max(m for m in range(1, self.scenes + 1) if self.scenes % m == 0 and (m == 1 or m <= most))
-        found = re.fullmatch(r"pool\((\d+)\)", self.refill.replace(" ", ""))
-        if not found:
-            raise ValueError(f"refill must be auto, scene, shared, pool(m) or off, but is {self.refill!r}")
-        m = int(found[1])
-        if m < 1 or self.scenes % m:
-            raise ValueError(
-                f"refill={self.refill}: {m} memories cannot be dealt evenly to {self.scenes} scenes; "
-                f"use one of {_divisors(self.scenes)}"
-            )
-        return m
-
     def to_json(self) -> dict[str, Any]:
         """Plain data, from which `from_json` makes the same settings."""
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Settings:
+    def from_json(cls, data: object) -> Settings:
         """Settings from a run's settings.json."""
+        if not isinstance(data, dict):
+            raise TypeError(f"settings must be a table of names and values, but are {type(data).__name__}")
         known = {field.name for field in dataclasses.fields(cls)}
         if unknown := set(data) - known:
             raise ValueError(f"these settings are from another version: {', '.join(sorted(unknown))} are not known")
-        ppo = PPO(**data["ppo"]) if "ppo" in data else PPO()
-        sac = SAC(**{**data["sac"], "hidden": tuple(data["sac"]["hidden"])}) if "sac" in data else SAC()
+        learners = {name: kind(**data[name]) for name, kind in (("ppo", PPO), ("sac", SAC)) if name in data}
         # Runs that do not say over how many devices they were spread are older than the choice.
-        return cls(**{"devices": 1, **data, "ppo": ppo, "sac": sac, "hidden": tuple(data.get("hidden", (64, 64)))})
+        return cls(**{"devices": 1, "ppo": PPO(), "sac": SAC(), **data, **learners})
+
+    @classmethod
+    def named(cls, settings: Mapping[str, Any]) -> Settings:
+        """Settings by name, where a name that is not known is refused with the one that was probably meant."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in settings:
+            if name not in known:
+                near = nearest(name, known)
+                hint = f"did you mean {near!r}? " if near else ""
+                raise TypeError(f"there is no setting {name!r}; {hint}There are {', '.join(known)}")
+        return cls(**settings)
 
 
-BLOCK = 10
-"""Epochs in one compiled call. Fixed, because resuming bit for bit needs the same program before and after."""
+def _learner_of(usual: Algorithm, given: Any, name: str) -> Algorithm:
+    """A learner's settings that were given as a dictionary: those that are missing are the usual ones."""
+    if not isinstance(given, Mapping):
+        kind = type(usual).__name__
+        raise TypeError(f"{name} must be a {kind} or a dictionary of its settings, but is {type(given).__name__}")
+    known = [field.name for field in dataclasses.fields(usual)]
+    for key in given:
+        if key not in known:
+            near = nearest(key, known)
+            hint = f"did you mean {near!r}? " if near else ""
+            raise TypeError(f"{name} has no setting {key!r}; {hint}It has {', '.join(known)}")
+    return dataclasses.replace(usual, **given)
 
 
-def _at_least_one(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, but is {value!r}")
-
-
-def _divisors(n: int) -> str:
-    return ", ".join(str(d) for d in range(1, n + 1) if n % d == 0)
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Algorithm):
+        return dataclasses.replace(value, **{f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)})
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple | np.ndarray) else value

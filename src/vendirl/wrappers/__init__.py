@@ -6,6 +6,7 @@ Nothing of theirs is imported before it is asked for: `vr.wrappers.gymnasium`, `
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["brax", "gymnasium", "stable_baselines3"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> ModuleType:
     if name not in __all__:
         raise AttributeError(f"module 'vendirl.wrappers' has no attribute {name!r}; it has {', '.join(__all__)}")
     return importlib.import_module(f"vendirl.wrappers.{name}")

@@ -18,32 +18,34 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, Shaped, UInt32
 
-from vendirl.border import Border
-from vendirl.reward import Following, Transform
+from vendirl.memory.reward import Following, Transform
+from vendirl.score.border import Border
 from vendirl.similarity import Similarity
-from vendirl.wrappers.scene import Memory, Scene, checked, standing_still, where
+from vendirl.wrappers.scene import Memory, Scene, checked, checked_transform, standing_still, where
 
 __all__ = ["VendiEnv", "wrap"]
 
 State = Any
+Keys = Key[Array, " E"] | UInt32[Array, "E 2"]
+Size = int | tuple[int, ...]
 
 
 def wrap(
     env: Any,
-    similarity: Similarity | str,
+    similarity: Similarity | str | object,
     skills: int,
     episode_length: int = 1000,
     action_repeat: int = 1,
-    randomization_fn: Callable | None = None,
+    randomization_fn: Callable[..., Any] | None = None,
     *,
-    transform: Transform = "derivative",
+    transform: Transform | str = "derivative",
     q: float = 1.0,
     features: Callable[[State], Array] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -71,15 +73,14 @@ def wrap(
     k = checked(similarity, skills, episode_length)
     if isinstance(action_repeat, bool) or not isinstance(action_repeat, int) or action_repeat < 1:
         raise ValueError(f"action_repeat must be a positive whole number, but is {action_repeat!r}")
-    if transform not in get_args(Transform):
-        raise ValueError(f"transform must be one of {', '.join(get_args(Transform))}, but is {transform!r}")
+    chosen = checked_transform(transform)
     names = None if feature_names is None else tuple(feature_names)
-    settings = (episode_length, action_repeat, transform, float(q), features, names, time, fading, full_reset)
+    settings = (episode_length, action_repeat, chosen, float(q), features, names, time, fading, full_reset)
     return VendiEnv(_batched(env, randomization_fn), env, k, skills, *settings)
 
 
 class Kept(eqx.Module):
-    """What a scene keeps between steps.
+    """What scenes keep between steps, each its own.
 
     Attributes:
         memory: M.
@@ -92,7 +93,7 @@ class Kept(eqx.Module):
     memory: Memory
     border: Border
     following: Following
-    key: PRNGKeyArray
+    key: Keys
     first: dict[str, Any] | None
 
 
@@ -120,13 +121,13 @@ class VendiEnv:
     fading: bool
     full_reset: bool
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "env":
             raise AttributeError(name)
         return getattr(self.env, name)
 
     @property
-    def observation_size(self):
+    def observation_size(self) -> int | dict[str, Size]:
         more = self.skills + self.time
         inner = self.env.observation_size
         if isinstance(inner, int):
@@ -138,10 +139,10 @@ class VendiEnv:
         return self.env.action_size
 
     @property
-    def unwrapped(self):
+    def unwrapped(self) -> Any:
         return self.env.unwrapped
 
-    def reset(self, rng: PRNGKeyArray) -> State:
+    def reset(self, rng: Keys) -> State:
         """The first states of as many scenes as there are keys, each with a memory in which all skills stand still."""
         keys = jax.vmap(partial(jax.random.split, num=3))(rng)
         state = self.scenes.reset(keys[:, 0])
@@ -193,7 +194,7 @@ class VendiEnv:
         following = Following.start(memory, jax.random.randint(key, (), 0, self.skills))
         return Border.of(memory.kernel, self.q, k.psd), following
 
-    def _restart(self, k: Similarity, over, kept: Kept, state: State) -> tuple[Kept, State]:
+    def _restart(self, k: Similarity, over: Bool[Array, " E"], kept: Kept, state: State) -> tuple[Kept, State]:
         """Store the episodes that are over and begin the next ones."""
         scenes = Scene(kept.following, kept.memory, kept.border)
         stored = jax.vmap(lambda scene: scene.store(k, scene.memory))(scenes)
@@ -208,10 +209,10 @@ class VendiEnv:
             state = state.replace(**where(over, kept.first, _place(state)))
         return Kept(memory, border, following, keys[:, 2], kept.first), state
 
-    def _acted(self, state: State, action) -> tuple[State, Float[Array, " E"], Float[Array, " E"]]:
+    def _acted(self, state: State, action: Float[Array, "E A"]) -> tuple[State, Float[Array, " E"], Float[Array, " E"]]:
         """Repeat an action as long as the episode goes on: the state, the sum of rewards, and whether it ended."""
 
-        def once(state, _):
+        def once(state: State, _: None) -> tuple[State, Float[Array, " E"]]:
             after = self.scenes.step(state, action)
             going = state.done == 0
             return where(going, after, state), jnp.where(going, after.reward, 0.0)
@@ -240,7 +241,9 @@ class VendiEnv:
             raise ValueError(f"feature_names has {len(names)} names, but there are {size} features")
         return self.similarity.resolve(names, size)
 
-    def _metrics(self, info: dict[str, Any], rewards, metrics: dict[str, Any]) -> dict[str, Any]:
+    def _metrics(
+        self, info: dict[str, Any], rewards: Float[Array, " E"], metrics: dict[str, Any]
+    ) -> dict[str, Shaped[Array, "E ..."]]:
         """Sums over the episode, as Brax reports them."""
         now = metrics | {"sum_reward": rewards, "length": float(self.action_repeat)}
         sums = info["episode_metrics"]
@@ -278,14 +281,14 @@ class _Scenes:
 
     env: Any
 
-    def reset(self, keys: PRNGKeyArray) -> State:
+    def reset(self, keys: Keys) -> State:
         return jax.vmap(self.env.reset)(keys)
 
-    def step(self, state: State, action) -> State:
+    def step(self, state: State, action: Float[Array, "E A"]) -> State:
         return jax.vmap(self.env.step)(state, action)
 
 
-def _batched(env: Any, randomization_fn: Callable | None) -> Any:
+def _batched(env: Any, randomization_fn: Callable[..., Any] | None) -> Any:
     if randomization_fn is None:
         return _Scenes(env)
     if not hasattr(env, "sys"):
@@ -304,7 +307,7 @@ def _place(state: State) -> dict[str, Any]:
     return {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name not in brought}
 
 
-def _longer(size: Any, more: int) -> Any:
+def _longer(size: Size, more: int) -> Size:
     """The size of an observation with more features; images stay as they are."""
     if isinstance(size, int):
         return size + more

@@ -11,7 +11,7 @@ Where several scenes end an episode of the same skill in the same step, the last
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import equinox as eqx
 import gymnasium as gym
@@ -20,19 +20,18 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from vendirl.border import Border
 from vendirl.data import Trajectories
-from vendirl.reward import Transform
+from vendirl.memory.reward import Transform
+from vendirl.score.border import Border
 from vendirl.similarity import Similarity
-from vendirl.wrappers.scene import Memory, Scene, checked, standing_still, where
-from vendirl.wrappers.worlds import JaxVectorEnv, as_gymnasium, each
+from vendirl.wrappers.scene import Memory, Scene, checked, checked_transform, standing_still, where
+from vendirl.wrappers.worlds import Infos, JaxVectorEnv, Mask, Seen, as_gymnasium, final_observations, given
 
 __all__ = ["JaxVectorEnv", "VendiVectorEnv", "as_gymnasium"]
 
-Features = Callable[[Any, dict[str, Any]], Any]
-Infos = dict[str, Any]
+Features = Callable[[Any, Infos], Any]
 Numbers = np.ndarray | Array
 
 
@@ -69,15 +68,15 @@ class VendiVectorEnv(VectorWrapper):
 
     def __init__(
         self,
-        envs: VectorEnv,
-        similarity: Similarity | str,
+        envs: VectorEnv | gym.Env,
+        similarity: Similarity | str | object,
         skills: int,
         *,
-        transform: Transform = "derivative",
+        transform: Transform | str = "derivative",
         q: float = 1.0,
         features: Features | None = None,
         feature_names: Sequence[str] | None = None,
-        episode_length: int | None = None,
+        episode_length: int | float | None = None,
         time: bool = False,
         fading: bool = False,
         seed: int = 0,
@@ -88,11 +87,10 @@ class VendiVectorEnv(VectorWrapper):
                 "gymnasium.make_vec, or turn an environment of VendiRL into one with as_gymnasium"
             )
         super().__init__(envs)
-        self.episode_length = _length(envs) if episode_length is None else episode_length
-        self.similarity = checked(similarity, skills, self.episode_length)
-        if transform not in get_args(Transform):
-            raise ValueError(f"transform must be one of {', '.join(get_args(Transform))}, but is {transform!r}")
-        self.skills, self.transform, self.q, self.time, self.fading = skills, transform, float(q), time, fading
+        length = _length(envs) if episode_length is None else episode_length
+        self.similarity = checked(similarity, skills, length)
+        self.transform = checked_transform(transform)
+        self.episode_length, self.skills, self.q, self.time, self.fading = int(length), skills, float(q), time, fading
         self.mode = _mode(envs)
         self.single_observation_space = self._space(envs.single_observation_space)
         self.observation_space = batch_space(self.single_observation_space, envs.num_envs)
@@ -118,15 +116,15 @@ class VendiVectorEnv(VectorWrapper):
     @property
     def score(self) -> float:
         """The Vendi Score of the memory: of the episodes that were stored last, exploration included."""
-        from vendirl.score import vendi_score
+        from vendirl.score.score import vendi_score
 
         return float(vendi_score(self.memory.kernel, self.q))
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, Infos]:
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Seen, Infos]:
         options = dict(options or {})
         skill, mask = options.pop("skill", None), options.get("reset_mask")
         if seed is not None:
-            self._rng = np.random.default_rng([s for s in np.atleast_1d(seed).tolist() if s is not None])
+            self._rng = np.random.default_rng(given(seed))
         if mask is not None and not self._ready:
             raise RuntimeError("options['reset_mask'] resets some scenes, but none has begun; call reset() once first")
         observations, infos = self.env.reset(seed=seed, options=options or None)
@@ -138,8 +136,8 @@ class VendiVectorEnv(VectorWrapper):
         self._ready = True
         return self._observed(observations), self._described(infos, skill=self._skill)
 
-    def step(self, actions) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Infos]:
-        if not self._ready:
+    def step(self, actions: Any) -> tuple[Seen, Float[np.ndarray, " E"], Mask, Mask, Infos]:
+        if not self._ready or self._scenes is None:
             raise RuntimeError("call reset() before step()")
         if self.mode == AutoresetMode.DISABLED and self._over.any():
             raise RuntimeError(
@@ -153,12 +151,12 @@ class VendiVectorEnv(VectorWrapper):
         successors, facts = _last(observations, infos, over) if same_step else (observations, infos)
         self.features = self._features(successors, facts, acted)
         # Scenes that did not act were reset: what they observe here is thrown away when they begin below.
-        self._scenes, rewards, scores = _observe(self.similarity, self._scenes, self.features, self.transform)
+        self._scenes, gains, scores = _observe(self.similarity, self._scenes, self.features, self.transform)
         self._elapsed += acted
         infos = self._described(infos, vendi_score=np.asarray(scores), environment_reward=np.asarray(paid))
         infos["_environment_reward"] = infos["_vendi_score"] = acted
         if same_step:
-            infos["final_obs"] = each(self._observed(successors), over)
+            infos["final_obs"] = final_observations(self._observed(successors), over)
             infos["final_info"] = self._described(infos.get("final_info", {}), skill=self._skill.copy())
             infos["_final_obs"] = infos["_final_info"] = infos["final_info"]["_skill"] = over
         if over.any() and self._learning:
@@ -169,11 +167,11 @@ class VendiVectorEnv(VectorWrapper):
         self._over = over
         if starting is not None and starting.any():
             self._begin(starting)
-        rewards = np.where(acted, np.asarray(rewards, np.float64), 0.0)
+        rewards = np.where(acted, np.asarray(gains, np.float64), 0.0)
         infos = self._described(infos, skill=self._skill)
         return self._observed(observations), rewards, terminated, truncated, infos
 
-    def record(self, act: Callable[[np.ndarray], Any], episodes: int = 1) -> Trajectories:
+    def record(self, act: Callable[[Seen], Any], episodes: int = 1) -> Trajectories:
         """New episodes of every skill, for `vr.evaluate` and the like. They leave the memory as it is.
 
         It uses this environment, which must be reset before its next step; give a learner that is in the middle of
@@ -194,7 +192,7 @@ class VendiVectorEnv(VectorWrapper):
             self._learning, self._ready = True, False
         return Trajectories.of(points, skill=wanted, features=self._names, source="recorded episodes")
 
-    def _episodes(self, act, skills: np.ndarray) -> list[np.ndarray]:
+    def _episodes(self, act: Callable[[Seen], Any], skills: Int[np.ndarray, " E"]) -> list[Float[np.ndarray, "_ D"]]:
         """The features of one whole episode of each scene."""
         observations, _ = self.reset(options={"skill": skills})
         going, rows, goings = np.ones(self.num_envs, bool), [], []
@@ -209,7 +207,7 @@ class VendiVectorEnv(VectorWrapper):
         points, made = np.array(rows), np.array(goings)
         return [points[made[:, scene], scene] for scene in range(self.num_envs)]
 
-    def _begin(self, starting: Bool[np.ndarray, " E"], skill: Any = None) -> None:
+    def _begin(self, starting: Mask, skill: Any = None) -> None:
         """Begin episodes in some scenes, of drawn or of chosen skills."""
         drawn = self._rng.integers(self.skills, size=self.num_envs)
         if skill is not None:
@@ -224,7 +222,7 @@ class VendiVectorEnv(VectorWrapper):
         self._over = self._over & ~starting
         self._scenes = _begin(self.similarity, self.memory, self._scenes, self._skill, starting, self.q)
 
-    def _features(self, observations, infos: Infos, rows: Any = slice(None)) -> Float[np.ndarray, "E D"]:
+    def _features(self, observations: Any, infos: Infos, rows: Mask | slice = slice(None)) -> Float[np.ndarray, "E D"]:
         """What the similarity sees; checked in the rows that count."""
         E = self.num_envs
         if self._function is None:
@@ -258,7 +256,7 @@ class VendiVectorEnv(VectorWrapper):
                 f"features(observations, infos) must return {known} features each time, but returned {size}"
             )
 
-    def _space(self, inner: gym.Space) -> gym.spaces.Box:
+    def _space(self, inner: gym.Space[Any]) -> gym.spaces.Box:
         """The space of one observation with its skill."""
         if not isinstance(inner, gym.spaces.Box):
             raise TypeError(
@@ -271,7 +269,7 @@ class VendiVectorEnv(VectorWrapper):
         high = np.concatenate([np.ravel(inner.high), np.ones(more)]).astype(np.float32)
         return gym.spaces.Box(low, high, dtype=np.float32)
 
-    def _observed(self, observations) -> Float[np.ndarray, "E O"]:
+    def _observed(self, observations: Any) -> Seen:
         """Observations with the skill, and with the time if it is wanted."""
         E = self.num_envs
         parts = [
@@ -300,29 +298,31 @@ def _begin(
     """The scenes, of which some begin an episode."""
     border = Border.of(memory.kernel, q, similarity.psd)
     begun = jax.vmap(lambda skill: Scene.begin(memory, border, skill))(jnp.asarray(skills))
-    return begun if scenes is None else where(starting, begun, scenes)
+    return begun if scenes is None else where(jnp.asarray(starting), begun, scenes)
 
 
 @eqx.filter_jit
-def _observe(similarity: Similarity, scenes: Scene | None, features: Float[Numbers, "E D"], transform: Transform):
+def _observe(
+    similarity: Similarity, scenes: Scene, features: Float[Numbers, "E D"], transform: Transform
+) -> tuple[Scene, Float[Array, " E"], Float[Array, " E"]]:
     """The scenes after one observation each, rewards and scores."""
     return jax.vmap(lambda scene, x: scene.observe(similarity, x, transform))(scenes, jnp.asarray(features))
 
 
 @eqx.filter_jit
-def _store(similarity: Similarity, memory: Memory, scenes: Scene | None, last: Int[Numbers, " n"]) -> Memory:
+def _store(similarity: Similarity, memory: Memory, scenes: Scene, last: Int[Numbers, " n"]) -> Memory:
     """The memory with, for each skill, what the last scene to end an episode of it observed; -1 for none."""
 
-    def put(memory, scene):
-        def store():
+    def put(memory: Memory, scene: Int[Array, ""]) -> tuple[Memory, None]:
+        def store() -> Memory:
             return jax.tree.map(lambda leaf: leaf[scene], scenes).store(similarity, memory)
 
         return jax.lax.cond(scene >= 0, store, lambda: memory), None
 
-    return jax.lax.scan(put, memory, last)[0]
+    return jax.lax.scan(put, memory, jnp.asarray(last))[0]
 
 
-def _last(observations, infos: Infos, over: Bool[np.ndarray, " E"]) -> tuple[np.ndarray, Infos]:
+def _last(observations: Any, infos: Infos, over: Mask) -> tuple[Shaped[np.ndarray, "E ..."], Infos]:
     """Observations and infos of the step itself, where scenes were reset in the same step."""
     if "final_obs" not in infos:
         raise ValueError(

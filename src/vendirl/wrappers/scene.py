@@ -9,17 +9,21 @@ Unbatched and pure; `vmap` gives scenes.
 
 from __future__ import annotations
 
+from typing import TypeVar, get_args
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from vendirl.border import Border
 from vendirl.memory import FadingMemory, SkillMemory
-from vendirl.reward import Following, Transform
+from vendirl.memory.queue import Fading, Queue
+from vendirl.memory.reward import Following, Transform
+from vendirl.score.border import Border
 from vendirl.similarity import Similarity, parse
 
 Memory = SkillMemory | FadingMemory
+Tree = TypeVar("Tree")
 
 
 class Scene(eqx.Module):
@@ -51,7 +55,11 @@ class Scene(eqx.Module):
     def store(self, similarity: Similarity, memory: Memory) -> Memory:
         """The memory with what this scene observed as its skill's."""
         one = self.following
-        return memory.store(similarity, one.skill, one.track, one.summary)  # type: ignore[arg-type]
+        if isinstance(memory, FadingMemory):
+            assert isinstance(one.track, Fading)
+            return memory.store(similarity, one.skill, one.track, one.summary)
+        assert isinstance(one.track, Queue)
+        return memory.store(similarity, one.skill, one.track, one.summary)
 
 
 @eqx.filter_jit  # operation by operation it would take several times as long
@@ -63,12 +71,12 @@ def standing_still(
     return (FadingMemory if fading else SkillMemory).fill(similarity, still)
 
 
-def where(mask, new, old):
+def where(mask: Bool[Array, "*scenes"], new: Tree, old: Tree) -> Tree:
     """`new` where the mask says so, else `old`; the leading axes of all leaves are those of the mask."""
     return jax.tree.map(lambda a, b: jnp.where(mask.reshape(mask.shape + (1,) * (a.ndim - mask.ndim)), a, b), new, old)
 
 
-def checked(similarity: Similarity | str, skills: int, episode_length: int) -> Similarity:
+def checked(similarity: object, skills: object, episode_length: object) -> Similarity:
     """The similarity, parsed if it is text, or an error that says which argument is wrong."""
     similarity = parse(similarity) if isinstance(similarity, str) else similarity
     if not isinstance(similarity, Similarity):
@@ -79,6 +87,14 @@ def checked(similarity: Similarity | str, skills: int, episode_length: int) -> S
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a positive whole number, but is {value!r}")
     return similarity
+
+
+def checked_transform(transform: str) -> Transform:
+    """The transform, or an error that says which there are."""
+    known = get_args(Transform)
+    if transform not in known:
+        raise ValueError(f"transform must be one of {', '.join(known)}, but is {transform!r}")
+    return known[known.index(transform)]
 
 
 def _without_queues(memory: Memory) -> Memory:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+from jaxtyping import Bool, Float, Shaped
 from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
 __all__ = ["GymnasiumVecEnv", "to_vec_env"]
 
 
-def to_vec_env(envs: VectorEnv) -> GymnasiumVecEnv:
-    """A `gymnasium.vector.VectorEnv`, such as a `VendiVectorEnv`, as a Stable-Baselines3 `VecEnv`."""
+def to_vec_env(envs: VectorEnv | gym.Env) -> GymnasiumVecEnv:
+    """A `gymnasium.vector.VectorEnv`, such as a `VendiVectorEnv`, as a Stable-Baselines3 `VecEnv`; single environments
+    are refused."""
     return GymnasiumVecEnv(envs)
 
 
@@ -27,7 +31,7 @@ class GymnasiumVecEnv(VecEnv):
     episode was cut off.
     """
 
-    def __init__(self, envs: VectorEnv):
+    def __init__(self, envs: VectorEnv | gym.Env):
         if not isinstance(envs, VectorEnv):
             raise TypeError(f"envs must be a gymnasium.vector.VectorEnv, but is a {type(envs).__name__}")
         self.mode = envs.metadata.get("autoreset_mode")
@@ -41,7 +45,7 @@ class GymnasiumVecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self._actions: np.ndarray | None = None
 
-    def reset(self) -> np.ndarray:
+    def reset(self) -> Shaped[np.ndarray, "E ..."]:
         seeds: Any = None if any(seed is None for seed in self._seeds) else list(self._seeds)
         options = self._options[0] or None
         self._reset_seeds()
@@ -53,7 +57,9 @@ class GymnasiumVecEnv(VecEnv):
     def step_async(self, actions: np.ndarray) -> None:
         self._actions = actions
 
-    def step_wait(self):
+    def step_wait(
+        self,
+    ) -> tuple[Shaped[np.ndarray, "E ..."], Float[np.ndarray, " E"], Bool[np.ndarray, " E"], list[dict[str, Any]]]:
         observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
         over = terminated | truncated
         rows = _rows({name: infos[name] for name in infos if not name.endswith(("final_obs", "final_info"))}, len(over))
@@ -74,18 +80,20 @@ class GymnasiumVecEnv(VecEnv):
     def close(self) -> None:
         self.envs.close()
 
-    def get_attr(self, attr_name: str, indices=None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         return [getattr(self.envs, attr_name) for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices=None) -> None:
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         setattr(self.envs, attr_name, value)
 
-    def env_method(self, method_name: str, *method_args, indices=None, **method_kwargs) -> list[Any]:
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
         """What a method of the vector environment, which is called once for all scenes, returns."""
         result = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return [result for _ in self._get_indices(indices)]
 
-    def env_is_wrapped(self, wrapper_class, indices=None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
         return [False for _ in self._get_indices(indices)]
 
 

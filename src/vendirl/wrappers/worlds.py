@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import equinox as eqx
 import gymnasium as gym
@@ -11,18 +12,25 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, Shaped
 
-from vendirl.environments import Discrete, Environment, State, parse_environment
+from vendirl.environments import AnyEnvironment, Discrete, Environment, State, parse_environment
 from vendirl.wrappers.scene import where
+
+Actions = Shaped[np.ndarray | Array, "E ..."]
+Infos = dict[str, Any]
+Mask = Bool[np.ndarray, " E"]
+Seeds = SupportsIndex | Sequence[SupportsIndex | None] | None
+Seen = Float[np.ndarray, "E O"]
 
 
 def as_gymnasium(
-    environment: Environment | str,
+    environment: AnyEnvironment | gym.Env | str,
     num_envs: int = 1,
     autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     seed: int = 0,
 ) -> JaxVectorEnv:
-    """An environment of VendiRL, or its name, as a `gymnasium.vector.VectorEnv`.
+    """An environment of VendiRL in JAX, or its name, as a `gymnasium.vector.VectorEnv`; others are refused.
 
     Example:
         >>> envs = as_gymnasium("point", num_envs=4)
@@ -63,19 +71,20 @@ class JaxVectorEnv(VectorEnv):
         self._state: State | None = None
         self._elapsed, self._over = np.zeros(num_envs, np.int32), np.zeros(num_envs, bool)
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[Seen, Infos]:
         if seed is not None:
-            self._key = jax.random.key(next(s for s in [*np.atleast_1d(seed).tolist(), 0] if s is not None))
+            self._key = jax.random.key(next(iter(given(seed)), 0))
         self._restart(np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, bool))))
         return self._seen()
 
-    def step(self, actions) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Actions) -> tuple[Seen, Float[np.ndarray, " E"], Mask, Mask, Infos]:
+        if self._state is None:
+            raise RuntimeError("call reset() before step()")
         late = self._over & (self.mode == AutoresetMode.NEXT_STEP)
         self._key, self._state = _step(self.environment, self._state, np.asarray(actions), self._key)
         self._elapsed = self._elapsed + 1
         if late.any():
             self._restart(late)
-        assert self._state is not None
         terminated = np.array(self._state.terminated)
         truncated = (self._elapsed >= self.environment.episode_length) & ~terminated
         rewards = np.where(late, 0.0, np.asarray(self._state.reward, np.float64))
@@ -83,7 +92,7 @@ class JaxVectorEnv(VectorEnv):
         observations, infos = self._seen()
         if self.mode == AutoresetMode.SAME_STEP and over.any():
             final = {
-                "final_obs": each(observations, over),
+                "final_obs": final_observations(observations, over),
                 "_final_obs": over,
                 "final_info": infos,
                 "_final_info": over,
@@ -93,19 +102,24 @@ class JaxVectorEnv(VectorEnv):
             infos |= final
         return observations, rewards, terminated, truncated, infos
 
-    def _restart(self, mask: np.ndarray) -> None:
+    def _restart(self, mask: Mask) -> None:
         self._key, self._state = _reset(self.environment, self._state, mask, self._key)
         self._elapsed = np.where(mask, 0, self._elapsed)
         self._over = self._over & ~mask
 
-    def _seen(self) -> tuple[np.ndarray, dict[str, Any]]:
+    def _seen(self) -> tuple[Seen, Infos]:
         assert self._state is not None
         features, visible = np.array(self._state.observation), self.environment.visible
         hidden = {"features": features} if visible < features.shape[1] else {}
         return features[:, :visible], hidden
 
 
-def each(observations: np.ndarray, over: np.ndarray) -> np.ndarray:
+def given(seeds: Seeds) -> list[int]:
+    """The seeds that are there, of one or of a list with some left out."""
+    return [int(seed) for seed in np.atleast_1d(np.asarray(seeds, object)) if seed is not None]
+
+
+def final_observations(observations: Shaped[np.ndarray, "E ..."], over: Mask) -> Shaped[np.ndarray, " E"]:
     """An array with one observation for each scene that is over, else None: Gymnasium's form of final observations."""
     rows = np.full(len(over), None, dtype=object)
     for scene in np.flatnonzero(over):
@@ -114,14 +128,16 @@ def each(observations: np.ndarray, over: np.ndarray) -> np.ndarray:
 
 
 @eqx.filter_jit
-def _step(environment: Environment, state: Any, actions, key):
+def _step(environment: Environment, state: State, actions: Actions, key: PRNGKeyArray) -> tuple[PRNGKeyArray, State]:
     key, now = jax.random.split(key)
     keys = jax.random.split(now, len(actions))
     return key, jax.vmap(environment.step)(state, jnp.asarray(actions), keys)
 
 
 @eqx.filter_jit
-def _reset(environment: Environment, state: State | None, mask, key):
+def _reset(
+    environment: Environment, state: State | None, mask: Bool[np.ndarray | Array, " E"], key: PRNGKeyArray
+) -> tuple[PRNGKeyArray, State]:
     key, now = jax.random.split(key)
     fresh = jax.vmap(environment.reset)(jax.random.split(now, len(mask)))
-    return key, fresh if state is None else where(mask, fresh, state)
+    return key, fresh if state is None else where(jnp.asarray(mask), fresh, state)

@@ -1,0 +1,237 @@
+"""Expressions as text: names with settings, sums, products and chosen features. Nothing in them is ever evaluated.
+
+Similarities ("0.5*cosine + 0.5*covariance(scale=200)") and methods ("metra + 0.1*environment") are written alike:
+the text is parsed into a syntax tree of which only sums, products, numbers, and calls of known names are understood.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import html
+import inspect
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
+
+import jax
+import numpy as np
+
+from vendirl._checks import nearest
+
+T = TypeVar("T")
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+_LONGEST = 2000  # characters; deeper nesting than this allows has no use
+_GREATEST = 10**300
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """What can be restricted to chosen features."""
+
+    def on(self, *features: Any) -> Any: ...
+
+
+class Expressions(Generic[T]):
+    """A small language of known names.
+
+    Args:
+        noun: what its expressions are called in messages.
+        kind: the type of what they mean, which may add, multiply by numbers, and have `.on(features)`.
+    """
+
+    def __init__(self, noun: str, kind: type):
+        self.noun = noun
+        self.kind = kind
+        self._known: dict[str, Callable[..., T]] = {}
+
+    def register(self, name: str, factory: Factory) -> Factory:
+        """Make a name known; `factory(**settings)` is what it means."""
+        if not name.replace("-", "_").isidentifier():
+            raise ValueError(f"a {self.noun}'s name must be an identifier, but is {name!r}")
+        self._known[name] = factory
+        return factory
+
+    def _is_one(self, x: Any) -> TypeGuard[T]:
+        return isinstance(x, self.kind)
+
+    def known(self) -> dict[str, Callable[..., T]]:
+        """What has a name."""
+        return dict(sorted(self._known.items()))
+
+    def parse(self, text: str | Any, usual: Callable[[str], T | None] = lambda name: None) -> T:
+        """What a text means.
+
+        Grammar: `name`, `name(setting=value, ...)`, `k.on(features)`, `weight*k`, `k*k`, `k + k`, and brackets.
+        Features are names, indices or a slice in quotes: `.on(x, y)`, `.on(0, 1)`, `.on('0:2')`.
+
+        Args:
+            text: the expression.
+            usual: gives, for a name, a dataclass whose settings hold where the text does not say otherwise; None to use
+                the defaults of the factory.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a {self.noun}'s description must be text, but is {type(text).__name__}")
+        if len(text) > _LONGEST:
+            raise ValueError(
+                f"the description of a {self.noun} has {len(text)} characters; at most {_LONGEST} are read"
+            )
+        try:
+            tree = ast.parse(self._without_hyphens(text.strip()), mode="eval").body
+            found = self._expression(tree, usual)
+        except SyntaxError as error:
+            raise ValueError(f"cannot read the {self.noun} {text!r}: {error.msg} at character {error.offset}") from None
+        except (RecursionError, MemoryError):
+            raise ValueError(f"cannot read the {self.noun}: it is nested too deeply") from None
+        except ValueError as error:
+            raise ValueError(f"cannot read the {self.noun} {_short(text)!r}: {error}") from None
+        if not self._is_one(found):
+            raise ValueError(f"cannot read the {self.noun} {_short(text)!r}: it is a number, not a {self.noun}")
+        return found
+
+    def _without_hyphens(self, text: str) -> str:
+        for name in self._known:
+            if "-" in name:
+                text = text.replace(name, name.replace("-", "_"))
+        return text
+
+    def _expression(self, node: ast.expr, usual: Callable[[str], T | None]) -> Any:
+        """A meaning, or a number that may weigh one."""
+        match node:
+            case ast.Constant(value=bool()) | ast.Constant(value=str()):
+                raise ValueError(f"{node.value!r} is not a {self.noun}")
+            case ast.Constant(value=int() | float()):
+                return float(_value(node))
+            case ast.Name(id=name):
+                return self._call(name, [], [], usual)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
+                return self._call(name, arguments, keywords, usual)
+            case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=arguments, keywords=[]):
+                k = self._expression(inner, usual)
+                if not self._is_one(k):
+                    raise ValueError(f".on() applies to a {self.noun}, not to a number")
+                if not isinstance(k, Choosing):
+                    raise ValueError(f"a {self.noun} does not look at features, so .on() means nothing for it")
+                return _built(k.on, [_value(argument, names=True) for argument in arguments], {})
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as operation, right=right):
+                a, b = self._expression(left, usual), self._expression(right, usual)
+                if not (self._is_one(a) and self._is_one(b)):
+                    if isinstance(operation, ast.Add):
+                        raise ValueError(f"a number cannot be added to a {self.noun}; write weight*{self.noun}")
+                    if not self._is_one(a) and not self._is_one(b):
+                        return a * b
+                try:
+                    return a + b if isinstance(operation, ast.Add) else a * b
+                except TypeError:
+                    what = "added" if isinstance(operation, ast.Add) else "multiplied"
+                    raise ValueError(f"{self.noun}s cannot be {what}") from None
+            case ast.UnaryOp(op=ast.USub()):
+                raise ValueError("weights must be positive")
+            case ast.Call(func=ast.Attribute(attr="on")):
+                raise ValueError(".on() takes features, such as .on(0, 1) or .on(x, y), and no settings")
+            case ast.Call(func=ast.Attribute(attr=name)):
+                raise ValueError(f"a {self.noun} has .on(features), but not .{name}()")
+        raise ValueError(
+            f"{_short(ast.unparse(node))!r} is not understood; write names, numbers, +, *, brackets, and .on(features)"
+        )
+
+    def _call(
+        self,
+        name: str,
+        arguments: list[ast.expr],
+        keywords: list[ast.keyword],
+        usual: Callable[[str], T | None],
+    ) -> T:
+        names = {known.replace("-", "_"): known for known in self._known}
+        if name not in names:
+            near = nearest(name, self._known, cutoff=0.4)
+            hint = f"did you mean {near!r}? " if near else ""
+            raise ValueError(f"there is no {self.noun} {name!r}; {hint}Known are {', '.join(self.known())}")
+        factory = self._known[names[name]]
+        settings = list(inspect.signature(factory).parameters)
+        if arguments:
+            raise ValueError(
+                f"{name} takes its settings by name, such as {name}({settings[0] if settings else ''}=...)"
+            )
+        values: dict[str, Any] = {}
+        for keyword in keywords:
+            if keyword.arg is None or keyword.arg not in settings:
+                near = nearest(keyword.arg or "", settings)
+                hint = f"did you mean {near!r}? " if near else ""
+                raise ValueError(f"{name} has no setting {keyword.arg!r}; {hint}It has {', '.join(settings) or 'none'}")
+            if keyword.arg in values:
+                raise ValueError(f"{name}: setting {keyword.arg!r} is given twice")
+            values[keyword.arg] = _value(keyword.value)
+        base: Any = usual(names[name])
+        return _built(factory if base is None else partial(dataclasses.replace, base), [], values)
+
+
+def _built(factory: Callable[..., T], arguments: list[Any], settings: dict[str, Any]) -> T:
+    try:
+        return factory(*arguments, **settings)
+    except TypeError as error:  # a setting of the wrong type, such as text for a number
+        raise ValueError(str(error)) from None
+
+
+def _value(node: ast.expr, names: bool = False) -> Any:
+    """A number, text, truth value, None, or a list of such; bare names are text where `names` is allowed."""
+    match node:
+        case ast.Constant(value=int() as value) if not -_GREATEST < value < _GREATEST:
+            raise ValueError("a number has too many digits")
+        case ast.Constant(value=int() | float() | str() | None as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if not isinstance(
+            value, bool
+        ):
+            return -value
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return [_value(element, names) for element in elements]
+        case ast.Name(id=name) if names:
+            return name
+        case ast.Name(id="inf"):
+            return float("inf")
+    raise ValueError(f"{_short(ast.unparse(node))!r} is not a number, a text or a list")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def settings_text(name: str, settings: Any) -> str:
+    """`name(setting=value, ...)` with the fields of a dataclass that differ from their defaults."""
+    changed = {
+        field.name: value
+        for field in dataclasses.fields(settings)
+        if field.init and not _same(value := getattr(settings, field.name), field.default)
+    }
+    return name + (f"({', '.join(f'{key}={written(value)}' for key, value in changed.items())})" if changed else "")
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, int | float | str | tuple) and value == default)
+
+
+def written(value: Any) -> str:
+    """A setting as text that `Expressions.parse` reads back exactly."""
+    if isinstance(value, np.generic | np.ndarray) or (
+        isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    ):
+        value = value.tolist()
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(written(v) for v in value)}]"
+    return repr(value)
+
+
+def preformatted(text: str) -> str:
+    """Text as HTML, line by line as it is, for notebooks."""
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def divisors(n: int) -> str:
+    """The divisors of n, for a message."""
+    small = [d for d in range(1, math.isqrt(n) + 1) if n % d == 0]
+    return ", ".join(map(str, sorted({*small, *(n // d for d in small)})))

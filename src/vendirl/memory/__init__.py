@@ -1,0 +1,7 @@
+"""The skill memory M, and the reward that it pays (Definition 3, Appendix B)."""
+
+from vendirl.memory.memory import FadingMemory, SkillMemory
+from vendirl.memory.queue import Fading, Queue
+from vendirl.memory.reward import Following, Transform, relabel, transformed
+
+__all__ = ["Fading", "FadingMemory", "Following", "Queue", "SkillMemory", "Transform", "relabel", "transformed"]

@@ -1,0 +1,46 @@
+"""Errors that name the argument, what is wrong with it and what to do."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+
+def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
+    try:
+        X = np.asarray(items)
+    except ValueError:
+        raise ValueError("items must be a rectangular (N, D) array, but its rows differ in length") from None
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"items must be an array of real numbers, but has type {X.dtype}")
+    if X.ndim != 2:
+        hint = "; use items[:, None] for items of one feature" if X.ndim == 1 else ""
+        raise ValueError(f"items must be an (N, D) array, one item in each row, but has shape {X.shape}{hint}")
+    if 0 in X.shape:
+        raise ValueError(f"items has shape {X.shape}: there is nothing to score")
+    X = X.astype(np.float64)
+    if not np.isfinite(X).all():
+        i, j = np.argwhere(~np.isfinite(X))[0]
+        raise ValueError(f"items must be finite, but items[{i}, {j}] is {X[i, j]}")
+    return X
+
+
+def checked_order(q: Any) -> float:
+    sound = isinstance(q, int | float | np.number) and not math.isnan(float(q)) and float(q) >= 0
+    check(sound, "q", "be a number in [0, inf]", q)
+    return float(q)
+
+
+def check(sound: bool | np.bool_, name: str, must: str, value: Any) -> None:
+    if not sound:
+        raise ValueError(f"{name} must {must}, but is {value!r}")
+
+
+def refuse_unknown(name: Any, known: tuple[str, ...], what: str) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, 1, cutoff=0.0)[0]
+        raise ValueError(f"{what} must be one of {', '.join(known)}, but is {name!r}; did you mean {near!r}?")

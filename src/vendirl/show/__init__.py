@@ -1,0 +1,1 @@
+"""What people see: figures, the paper's figures, films, and the report."""

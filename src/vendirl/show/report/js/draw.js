@@ -1,0 +1,24 @@
+// This file draws all charts, and draws them anew in other colours.
+
+function drawResults() {
+  if (!senses.length) return [];
+  return sets.flatMap((set, i) => {
+    drawScore(set, i);
+    drawSkills(set, i);
+    return [drawKernel(set, i), drawSpectrum(set, i), drawProfile(set, i)];
+  });
+}
+
+const drawAll = () => Promise.all([...sets.map(drawTrajectories), ...drawResults(), ...sets.map(drawCurve)]);
+
+function setTheme(theme) {
+  root.dataset.theme = theme;
+  const button = document.getElementById("theme");
+  button.textContent = dark() ? "Light" : "Dark";
+  button.setAttribute("aria-label", `Change to ${dark() ? "light" : "dark"} colours`);
+  document.querySelectorAll("#trajectories button[data-skill] svg").forEach((old) => {
+    const { set, skill } = old.closest("button").dataset;
+    old.replaceWith(swatch(Number(skill), sets[set].labels.length));
+  });
+  return drawAll();
+}

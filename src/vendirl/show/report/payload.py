@@ -1,0 +1,224 @@
+"""What a report shows, as plain data: skill sets with their scores, measures, learning curves and settings."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vendirl.data import Trajectories, read, sources_in
+from vendirl.evaluation.comparison import Comparison, compare
+from vendirl.evaluation.evaluate import Diversity, Evaluation, evaluate
+from vendirl.similarity import parse
+
+POINTS = 120_000
+"""At most so many observations of a set are drawn; more would make the page slow, not clearer."""
+
+
+def payload(
+    sources: str | Path | Sequence[str | Path],
+    similarities: str | Sequence[str] = (),
+    title: str = "Skills report",
+    command: str = "",
+    progress: Callable[[str], None] | None = None,
+    table: Comparison | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Evaluate runs and files for `render`.
+
+    Args:
+        sources: run folders, npz files, Minari data sets; one of them, or several. A run of several seeds is shown
+            seed by seed.
+        similarities: to measure all of them by; if none, those that the runs were trained with, and `overlap`.
+        table: a comparison to show in place of one of the sources themselves.
+        progress: called with the name of each set before it is evaluated.
+        settings: of `evaluate`.
+    """
+    sources = [sources] if isinstance(sources, str | Path) else sources
+    similarities = [similarities] if isinstance(similarities, str) else similarities
+    paths = [path for source in sources for path in sources_in(source)]
+    senses = list(similarities) or _senses(paths)
+    sets: list[dict[str, Any]] = []
+    groups: dict[str, list[Evaluation]] = {}
+    for path in paths:
+        if progress is not None:
+            progress(path)
+        data = read(path)
+        evaluation = evaluate(data, senses, **settings)
+        run = _run(path)
+        sets.append(_set(path, evaluation, run))
+        groups.setdefault(_group(path, run), []).append(evaluation)
+    return {
+        "title": title,
+        "sets": sets,
+        "comparison": _comparison(groups, table) if len(paths) > 1 else None,
+        "versions": evaluation.to_json()["versions"],
+        "command": command,
+    }
+
+
+def _senses(paths: Sequence[str]) -> list[str]:
+    trained = [run["settings"]["similarity"] for path in paths if (run := _run(path)) is not None]
+    return list(dict.fromkeys([*trained, "overlap"]))
+
+
+def _run(path: str) -> dict[str, Any] | None:
+    """Settings, metrics and ceiling of the run that a path belongs to, so far as they can be read."""
+    for folder in (Path(path), Path(path).parent):
+        try:
+            settings = json.loads((folder / "settings.json").read_text())["settings"]
+            if not isinstance(settings, dict) or not isinstance(settings.get("similarity"), str):
+                return None
+            return {"folder": folder, "settings": settings}
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None
+
+
+def _group(path: str, run: dict[str, Any] | None) -> str:
+    """Seeds of the same settings belong together."""
+    if run is None:
+        return path
+    same = {key: value for key, value in run["settings"].items() if key not in ("seed", "seeds")}
+    return json.dumps(same, sort_keys=True)
+
+
+def _set(path: str, evaluation: Evaluation, run: dict[str, Any] | None) -> dict[str, Any]:
+    data = evaluation.data
+    episodes, thinned = _drawn(data)
+    found = _read_json(run["folder"] / "attainable.json") if run else None
+    own = run["settings"]["similarity"] if run else None
+    # A bound by the rank of the kernel is the ceiling already; what was found by ascent says more.
+    ceiling = found.get("score") if isinstance(found, dict) and found.get("method") != "rank" else None
+    return {
+        "name": path,
+        "labels": list(data.labels),
+        "features": list(data.features),
+        "episodes": episodes,
+        "thinned": thinned,
+        "world": _world(run),
+        "results": [_result(r, ceiling if _same(r.similarity, own) else None) for r in evaluation.results],
+        "measures": [dataclasses.asdict(measure) for measure in evaluation.measures],
+        "curve": _curve(run, ceiling),
+        "settings": run["settings"] if run else None,
+        "videos": videos(Path(path)),
+    }
+
+
+VIDEO_BYTES = 40_000_000
+"""A page holds no more of films than this: it is one file, and is to open at once."""
+
+
+def videos(path: Path) -> list[dict[str, Any]]:
+    """The films of `vendirl video`, as data: skill-0.mp4, skill-1.mp4, ... beside the trajectories."""
+    folder = (path if path.is_dir() else path.parent) / "videos"
+    found, total = [], 0
+    for file in sorted(folder.glob("skill-*.mp4"), key=lambda file: (len(file.name), file.name)):
+        number = file.stem.removeprefix("skill-")
+        total += file.stat().st_size
+        if number.isdecimal() and total <= VIDEO_BYTES:
+            data = base64.b64encode(file.read_bytes()).decode()
+            found.append({"skill": int(number), "src": f"data:video/mp4;base64,{data}"})
+    return found
+
+
+def _result(result: Diversity, attainable: float | None) -> dict[str, Any]:
+    plain = result.to_json()
+    profile = plain["profile"]
+    return {
+        **plain,
+        "null": {"mean": result.null, "interval": list(result.null_interval)},
+        "attainable": attainable,
+        "profile": {"q": [q if q == "inf" else float(q) for q in profile], "score": list(profile.values())},
+    }
+
+
+def _same(similarity: str, other: str | None) -> bool:
+    return other is not None and str(parse(similarity)) == str(parse(other))
+
+
+def _drawn(data: Trajectories) -> tuple[list[dict[str, Any]], str | None]:
+    """The episodes to draw: all of them, or fewer of each skill and then fewer steps if there are too many."""
+    D, total = len(data.features), int(data.lengths.sum())
+    if total * max(D, 1) <= POINTS * 4 and total <= POINTS:
+        keep, stride = max(len(mine) for mine in data.of_skill), 1
+    else:
+        keep = max(1, min(20, int(POINTS // max(1, data.n * float(np.median(data.lengths))))))
+        stride = max(1, int(np.ceil(data.n * keep * float(np.median(data.lengths)) * max(1, D / 4) / POINTS)))
+    episodes = list(data)
+    drawn = [
+        {"skill": i, "points": np.asarray(episodes[e][::stride], np.float32).round(5).tolist()}
+        for i, mine in enumerate(data.of_skill)
+        for e in mine[:keep]
+    ]
+    if len(drawn) == len(data) and stride == 1:
+        return drawn, None
+    return drawn, f"drawn: {len(drawn)} of {len(data)} episodes" + (f", every {stride}th step" if stride > 1 else "")
+
+
+def _world(run: dict[str, Any] | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    from vendirl.environments import parse_environment
+
+    try:
+        environment = parse_environment(run["settings"]["env"])
+    except (ValueError, TypeError, KeyError, ImportError):
+        return None
+    walls, bounds, start = (getattr(environment, name, None) for name in ("walls", "bounds", "start"))
+    if walls is None and bounds is None and start is None:
+        return None
+    return {
+        "walls": [] if walls is None else np.asarray(walls).tolist(),
+        "bounds": None if bounds is None else np.asarray(bounds).tolist(),
+        "start": None if start is None else np.asarray(start).tolist(),
+    }
+
+
+def _curve(run: dict[str, Any] | None, ceiling: float | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    try:
+        lines = (run["folder"] / "metrics.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in lines if line.strip()]
+        steps = [int(row["env_steps"]) for row in rows]
+        scores = [np.atleast_1d(np.asarray(row["vendi_score"], float)).tolist() for row in rows]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return {"steps": steps, "scores": scores, "ceiling": ceiling} if rows else None
+
+
+def _comparison(groups: dict[str, list[Evaluation]], table: Comparison | None) -> dict[str, Any]:
+    if table is None:
+        table = compare({_name(key, evaluations): evaluations for key, evaluations in groups.items()})
+    seeds = {len(scores) for row in table.scores.values() for scores in row.values()}
+    many = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{seeds.pop()}"
+    return {
+        "methods": list(table.methods),
+        "similarities": list(table.similarities),
+        "iqm": table.iqm.tolist(),
+        "intervals": table.intervals.tolist(),
+        "note": f"Interquartile means over {many} seed(s) each; {table.confidence:.0%} bootstrap intervals over seeds.",
+    }
+
+
+def _name(key: str, evaluations: Sequence[Evaluation]) -> str:
+    if not key.startswith("{"):
+        return key
+    settings = json.loads(key)
+    method = settings.get("method", "vendirl")
+    first = Path(evaluations[0].data.source).parent
+    folder = first.parent if first.name.startswith("seed-") else first
+    return f"{method} {settings['similarity']} ({folder})"
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,36 @@
+"""A run, drawn: the trajectories of its skills, their kernel matrix, its spectrum, and how they were learned."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from vendirl.show import figures
+from vendirl.training.run import Run
+
+
+def draw_run(run: Run, ax: Axes, seed: int = 0) -> None:
+    """The trajectories of one seed's skills, in the world they act in."""
+    walls, bounds, start = (getattr(run.environment, name, None) for name in ("walls", "bounds", "start"))
+    points, axes, names = figures.view(run.rollout(seed=seed), run.environment.feature_names)
+    figures.draw_trajectories(ax, points, walls, bounds, start, axes, names)
+
+
+def figure_of_run(run: Run, seed: int = 0) -> Figure:
+    """Trajectories, kernel matrix, spectrum and learning curve of one seed."""
+    result = run.score(seed)
+    figure, axes = figures.new(4)
+    draw_run(run, axes[0, 0], seed)
+    figures.draw_kernel(axes[0, 1], run.kernel(seed))
+    figures.draw_spectrum(axes[0, 2], result.spectrum)
+    steps, word = [row["env_steps"] for row in run.history], "at most" if run.ceiling.bound else "attainable"
+    if run.history:
+        curve = np.array([row["vendi_score"] for row in run.history])
+        figures.draw_learning_curve(axes[0, 3], steps, curve, run.ceiling.score, word)
+    asked = run.settings.similarity
+    axes[0, 0].set_title(asked if len(asked) < 44 else "skills", fontsize=9)
+    axes[0, 1].set_title("kernel matrix", fontsize=9)
+    axes[0, 2].set_title(f"Vendi Score {float(result.score):.3f} of {run.ceiling.score:.3f}", fontsize=9)
+    axes[0, 3].set_title("learning", fontsize=9)
+    return figure

@@ -1,0 +1,1 @@
+"""Goals g and skills π(a given s, g): where goals come from, networks, policies, and acting with them."""

@@ -1,0 +1,157 @@
+"""Acting in an environment outside of compiled programs, and writing down what happened: `rollout` for many scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from vendirl.environments.host import HostEnvironment, Scenes
+from vendirl.skills.policy import AnyArray, SkillPolicy
+from vendirl.skills.policy import noise as draw_noise
+from vendirl.skills.rollout import Transition
+
+Actions = Float[np.ndarray, "E A"] | Int[np.ndarray, " E"]
+Act = Callable[
+    [Float[np.ndarray, "E D"], Float[np.ndarray, " E"], Float[np.ndarray, "E A"]],
+    tuple[Actions, Float[np.ndarray, " E"]],
+]
+"""(observations, times, noise) of all scenes -> (actions, log_probs)."""
+
+
+class Stage:
+    """Scenes with where they are: the features they show, and the steps of their episodes that have passed."""
+
+    def __init__(self, environment: HostEnvironment, count: int, seed: int, film: tuple[int, int] | None = None):
+        self.environment, self.count = environment, count
+        self.scenes: Scenes = environment.open(count, seed, film)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin new episodes in all scenes."""
+        self.features: Float[np.ndarray, "E D"] = self.scenes.reset(np.ones(self.count, bool))
+        self.elapsed: Int[np.ndarray, " E"] = np.zeros(self.count, np.int32)
+
+    def roll(
+        self,
+        act: Act,
+        skill: Int[np.ndarray, " E"] | Float[np.ndarray, "E d"],
+        noise: Float[np.ndarray, "E steps A"],
+    ) -> Transition:
+        """Continue all scenes for as many steps as there is noise for, as `rollout` does for one."""
+        T, (E, steps) = self.environment.episode_length, noise.shape[:2]
+        D = self.environment.observation_size
+        observation, successor = np.empty((E, steps, D), np.float32), np.empty((E, steps, D), np.float32)
+        time, later = np.empty((E, steps), np.float32), np.empty((E, steps), np.float32)
+        log_prob, reward = (np.empty((E, steps), np.float32) for _ in range(2))
+        terminated, truncated = np.zeros((E, steps), bool), np.zeros((E, steps), bool)
+        actions: list[Actions] = []
+        for t in range(steps):
+            observation[:, t], time[:, t] = self.features, self.elapsed / T
+            action, log_prob[:, t] = act(self.features, time[:, t], noise[:, t])
+            actions.append(action)
+            step = self.scenes.step(action)
+            self.features = step.features
+            self.elapsed += 1
+            successor[:, t], later[:, t], reward[:, t] = self.features, self.elapsed / T, step.rewards
+            terminated[:, t] = step.terminated
+            truncated[:, t] = (step.truncated | (self.elapsed >= T)) & ~step.terminated
+            ended = terminated[:, t] | truncated[:, t]
+            if ended.any():
+                self.features = np.where(ended[:, None], self.scenes.reset(ended), self.features)
+                self.elapsed[ended] = 0
+        action = np.stack(actions, 1)
+        return Transition(observation, time, action, log_prob, successor, later, terminated, truncated, reward, skill)
+
+    def close(self) -> None:
+        self.scenes.close()
+
+
+def acting(
+    policy: SkillPolicy,
+    skills: Int[Array, "*S E"] | Float[Array, "*S E d"],
+    seeds: bool = False,
+    deterministic: bool = False,
+) -> Act:
+    """How (E,) skills of a policy act, compiled; with `seeds`, (S, E) skills of S policies, in S E scenes."""
+    arrays, static = eqx.partition(policy, eqx.is_array)
+    shape = skills.shape[: 2 if seeds else 1]
+    compiled = _compiled(static, seeds, deterministic)
+
+    def act(observations, times, noise):
+        def split(x):
+            return x.reshape(*shape, *x.shape[1:])
+
+        found = compiled(arrays, skills, split(observations), split(times), split(noise))
+        return tuple(np.asarray(x).reshape(-1, *x.shape[len(shape) :]) for x in found)
+
+    return act
+
+
+_programs: dict[tuple, Callable] = {}
+
+
+def _compiled(static: SkillPolicy, seeds: bool, deterministic: bool) -> Callable:
+    """One program for all policies of a kind."""
+    leaves, kind = jax.tree.flatten(static)
+    known = (kind, tuple(map(id, leaves)), seeds, deterministic)
+    if known not in _programs:
+
+        def one(arrays, skill, observation, time, noise):
+            skill_ = eqx.combine(arrays, static).skill(skill)
+            if deterministic:
+                return skill_.mode(observation, time), jnp.zeros(())
+            return skill_.act(observation, time, noise)
+
+        scenes = jax.vmap(one, (None, 0, 0, 0, 0))
+        _programs[known] = jax.jit(jax.vmap(scenes) if seeds else scenes)
+    return _programs[known]
+
+
+def roll_out_skills(
+    environment: HostEnvironment,
+    policy: SkillPolicy,
+    skills: Int[AnyArray, " n"] | Float[AnyArray, "n d"],
+    key: PRNGKeyArray,
+    deterministic: bool = False,
+    episodes: int | None = None,
+) -> Float[np.ndarray, "n *N T D"]:
+    """As `rollout.roll_out_skills`, in scenes that are opened for it and closed after it."""
+    seed = int(jax.random.randint(key, (), 0, 2**31 - 1))
+    stage = Stage(environment, len(skills) * (episodes or 1), seed)
+    try:
+        points = rehearsed(stage, policy, jnp.asarray(skills), key, episodes or 1, deterministic)
+    finally:
+        stage.close()
+    return points[:, 0] if episodes is None else points
+
+
+def rehearsed(
+    stage: Stage,
+    policy: SkillPolicy,
+    skills: Int[Array, " n"] | Float[Array, "n d"],
+    key: PRNGKeyArray,
+    episodes: int,
+    deterministic: bool = False,
+    seeds: int | None = None,
+) -> Float[np.ndarray, "*S n N T D"]:
+    """An episode in each of n N scenes, N of each skill; with `seeds`, the skills of S policies in S n N scenes."""
+    T = stage.environment.episode_length
+    chosen = jnp.repeat(skills, episodes, axis=0)
+    stage.restart()
+    shape = (stage.count, T)
+    noise = np.asarray(drawn(policy.actions, key, shape))
+    if seeds is not None:
+        chosen = jnp.broadcast_to(chosen, (seeds, *chosen.shape))
+    act = acting(policy, chosen, seeds is not None, deterministic)
+    before = () if seeds is None else (seeds,)
+    skill = np.asarray(chosen).reshape(stage.count, *skills.shape[1:])
+    points = stage.roll(act, skill, noise).next_observation
+    return np.asarray(points).reshape(*before, len(skills), episodes, T, -1)
+
+
+drawn = jax.jit(draw_noise, static_argnums=(0, 2))

@@ -1,0 +1,58 @@
+"""System Neural Diversity of the skills of a policy: how differently they act in the same states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import ArrayLike
+
+from vendirl.environments.spaces import Discrete
+from vendirl.evaluation.measures.measure import Measure
+from vendirl.evaluation.measures.neural_diversity import (
+    discrete_neural_diversity,
+    finite_array,
+    gaussian_neural_diversity,
+)
+from vendirl.skills.policy import SkillPolicy
+
+
+def neural_diversity(
+    policy: SkillPolicy,
+    observations: ArrayLike | Sequence[Sequence[float]],
+    times: ArrayLike | Sequence[float] | None = None,
+) -> Measure:
+    """SND of the skills of a `SkillPolicy` in given states.
+
+    Args:
+        policy: a `SkillPolicy`; actions as it draws them, before an environment clips them.
+        observations: (S, D) the states, e.g. a sample of those that all skills visit.
+        times: (S,) fractions of the episode, for a policy that sees the time.
+    """
+    states = finite_array(np.asarray(observations), "observations", ndim=2)
+    if times is None and policy.time:
+        raise ValueError("times is None, but this policy sees the time: give the fraction of the episode of each state")
+    moments = np.zeros(len(states)) if times is None else finite_array(np.asarray(times), "times", ndim=1)
+    if len(moments) != len(states):
+        raise ValueError(f"times has {len(moments)} entries, but there are {len(states)} observations")
+
+    def of_all(f):  # f(Skill, observation, time) of all skills and states
+        over_states = jax.vmap(f, (None, 0, 0))
+
+        @eqx.filter_jit
+        def outputs(policy, states, moments):
+            return jax.vmap(lambda g: over_states(policy.skill(g), states, moments))(np.arange(policy.skills))
+
+        return np.asarray(outputs(policy, states, moments), np.float64)
+
+    if isinstance(policy.actions, Discrete):
+        actions = np.arange(policy.actions.n)
+        log_probs = of_all(lambda skill, x, t: jax.vmap(lambda a: skill.evaluate(x, t, a)[0])(actions))
+        return discrete_neural_diversity(np.exp(log_probs))
+    if policy.log_std is None:
+        raise ValueError("this policy squashes its actions, which are not normal, and SND of others is not known")
+    means = of_all(lambda skill, x, t: skill.mode(x, t))
+    stds = policy.actions.half_width * np.exp(np.asarray(policy.log_std, np.float64))
+    return gaussian_neural_diversity(means, stds.reshape(-1, 1, stds.shape[-1]))

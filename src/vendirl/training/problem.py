@@ -1,0 +1,178 @@
+"""A run's problem, made of objects: the environment, the similarity, the method, the learner, and the loop over them.
+
+`Settings` is its text form. An object that was given takes the place of the one that the text names; where text cannot
+rebuild an object (a lambda, an environment of your own), loading the run asks for it again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+from jaxtyping import PRNGKeyArray
+
+from vendirl._text import divisors
+from vendirl.algorithms import Algorithm
+from vendirl.environments import AnyEnvironment, HostEnvironment, as_environment, parse_environment
+from vendirl.environments.checking import check
+from vendirl.methods import Method, Problem, parse_method
+from vendirl.similarity import Similarity, parse
+from vendirl.skills.policy import SkillPolicy
+from vendirl.training.devices import fitting, offer_cores
+from vendirl.training.loop import Loop
+from vendirl.training.settings import Settings
+
+Thing = TypeVar("Thing")
+OBJECT = "object:"
+"""What the text of an environment begins with that was an object."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Objects:
+    """What was given as an object, rather than as text; None for what was not."""
+
+    environment: AnyEnvironment | None = None
+    similarity: Similarity | None = None
+    method: Method | None = None
+    algorithm: Algorithm | None = None
+
+
+def described(
+    env: object, similarity: object, method: object, learner: object, length: int | None = None
+) -> tuple[Objects, dict[str, str]]:
+    """What was given, as objects and as the text that settings keep of them; refused if it is neither."""
+    environment, name = None, env
+    if not isinstance(name, str):
+        environment = as_environment(env, length)
+        name = f"{OBJECT}{getattr(environment, 'name', type(environment).__name__)}"
+    for given, kind, what in (
+        (similarity, Similarity, "similarity"),
+        (method, Method, "method"),
+        (learner, Algorithm, "learner"),
+    ):
+        if not isinstance(given, kind | str):
+            raise TypeError(f"{what} must be a {kind.__name__} or its text, but is {type(given).__name__}")
+    objects = Objects(
+        environment,
+        similarity if isinstance(similarity, Similarity) else None,
+        method if isinstance(method, Method) else None,
+        learner if isinstance(learner, Algorithm) else None,
+    )
+    return objects, {"env": name, "similarity": str(similarity), "method": str(method), "learner": str(learner)}
+
+
+def build(settings: Settings, objects: Objects = Objects()) -> tuple[Settings, Loop]:  # noqa: B008  (it is frozen)
+    """The loop that settings and objects describe, and the settings with what was decided on the way. Anything
+    impossible is refused here, before anything compiles."""
+    settings.check()
+    offer_cores(settings.devices)  # first, since making an environment may use JAX
+    environment = objects.environment
+    if environment is None:
+        environment = _environment(settings)
+    else:
+        check(environment)
+    similarity = objects.similarity or _rebuilt(parse, settings.similarity, "similarity")
+    similarity = similarity.resolve(environment.feature_names, environment.observation_size)
+    method = objects.method or _rebuilt(parse_method, settings.method, "method")
+    algorithm = objects.algorithm or settings.algorithm
+    algorithm.check(environment.actions, settings.scenes)
+    steps = _steps_of_an_epoch(settings, environment.episode_length)
+    epochs = settings.epochs(steps)
+    space = method.space(settings.skills)
+    if (settings.separate or method.separate) and not space.discrete:
+        raise ValueError(f"separate networks need skills that are numbers, but those of {settings.method} are vectors")
+    problem = Problem(
+        environment=environment,
+        similarity=similarity,
+        space=space,
+        skills=settings.skills,
+        scenes=settings.scenes,
+        steps=steps // settings.updates,
+        epochs=epochs,
+        updates=settings.updates,
+        transform=settings.reward,
+        order=settings.order,
+        refill=settings.refill,
+        synchronise=settings.synchronise,
+        episodes=settings.episodes,
+    )
+    method = method.bind(problem)
+    devices = _devices(settings, environment, method, algorithm)
+    loop = Loop(problem, method, algorithm.for_updates(epochs * settings.updates), devices)
+    return dataclasses.replace(settings, devices=devices), loop
+
+
+def new_policy(settings: Settings, loop: Loop, key: PRNGKeyArray) -> SkillPolicy:
+    """Skills that have not learned anything yet."""
+    environment = loop.problem.environment
+    return SkillPolicy(
+        environment.visible,
+        environment.actions,
+        loop.problem.space.size,
+        key=key,
+        hidden=settings.hidden,
+        separate=settings.separate or loop.method.separate,
+        time=settings.time,
+        log_std=settings.log_std,
+        squashed=loop.algorithm.squashes,
+        numbered=loop.problem.space.discrete,
+        features=environment.observation_size,
+    )
+
+
+def _environment(settings: Settings) -> AnyEnvironment:
+    if settings.env.startswith(OBJECT):
+        raise ValueError(
+            f"the run's environment, {settings.env.removeprefix(OBJECT)}, was an object, which its text cannot "
+            "rebuild; pass it again: vr.load(folder, env=...)"
+        )
+    return parse_environment(settings.env, settings.episode_length)
+
+
+def _rebuilt(parse: Callable[[str], Thing], text: str, what: str) -> Thing:
+    """What a text describes, or an error that says how else to provide it."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        how = f"pass it as an object: vr.load(folder, {what}=...) or vr.train({what}=...)"
+        raise ValueError(
+            f"{error}. If it is your own, import the module that defines it first (--import my_module on the command "
+            f"line), or {how}"
+        ) from None
+
+
+def _steps_of_an_epoch(settings: Settings, T: int) -> int:
+    steps = round(settings.epoch * T)
+    if steps < 1:
+        raise ValueError(f"epoch={settings.epoch} is less than one step of an episode of {T}; use at least {1 / T:.3g}")
+    if steps % settings.updates:
+        raise ValueError(
+            f"updates={settings.updates} does not divide the {steps} steps of an epoch; use one of {divisors(steps)}"
+        )
+    return steps
+
+
+def _devices(settings: Settings, environment: AnyEnvironment, method: Method, algorithm: Algorithm) -> int:
+    """Over how many devices the scenes are spread: as many as asked for, or as many as help."""
+    if settings.devices == 1:
+        return 1
+    outside = isinstance(environment, HostEnvironment)
+    if outside or not algorithm.spreads or not method.spreads:
+        if settings.devices:
+            reason = (
+                "its steps are made outside JAX" if outside else f"{algorithm.name} with {settings.method} needs one"
+            )
+            raise ValueError(f"devices={settings.devices}: {settings.env} cannot be spread, since {reason}; use 1")
+        return 1
+    pools = math.gcd(*method.pools)  # of no pool: 0, which everything divides; one memory is on all devices
+    share = algorithm.minibatch(settings.scenes)
+    if not settings.devices:
+        return fitting(share, pools)
+    if share % settings.devices or pools % settings.devices:
+        raise ValueError(
+            f"devices={settings.devices}: the scenes of a minibatch and the memories of the pool cannot be spread "
+            f"evenly over so many; use one of {divisors(math.gcd(share, pools))}"
+        )
+    return settings.devices

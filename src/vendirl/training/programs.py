@@ -1,0 +1,66 @@
+"""Programs that are compiled ahead of time, and let go with the object that holds them.
+
+`jax.jit` and `eqx.filter_jit` keep what they compile for as long as the function lives, and a closure is kept by the
+cache itself. A process that trains many small runs would fill up with programs that nobody will call again, until the
+kernel refuses it more memory maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, PyTree
+
+
+class Program:
+    """A function of pytrees, compiled when it is first called with arguments of some shapes.
+
+    Args:
+        function: pure; what is not an array in its arguments and results is part of the program.
+        options: for the compiler; those that it does not know are left out.
+        jit: settings of `jax.jit`, such as shardings.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any] | None = None, **jit: Any):
+        self.function, self.options, self.jit = function, options, jit
+        self._compiled: dict[Any, tuple[Callable[..., Any], list[Any]]] = {}
+
+    def __call__(self, *arguments: PyTree) -> PyTree:
+        arrays, static = eqx.partition(arguments, eqx.is_array)
+        program, rest = self._program(arrays, static)
+        return eqx.combine(program(arrays), rest[0])
+
+    def compile(self, *arguments: PyTree) -> None:
+        """Compile for arguments like these, which may be abstract."""
+        arrays, static = eqx.partition(arguments, lambda x: eqx.is_array(x) or isinstance(x, jax.ShapeDtypeStruct))
+        self._program(arrays, static)
+
+    def _program(
+        self, arrays: PyTree[Array | jax.ShapeDtypeStruct], static: PyTree
+    ) -> tuple[Callable[..., PyTree], list[PyTree]]:
+        leaves, structure = jax.tree.flatten(arrays)
+        known = (structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
+        if known not in self._compiled:
+            rest: list[Any] = []
+
+            def of_arrays(arrays):
+                found, others = eqx.partition(self.function(*eqx.combine(arrays, static)), eqx.is_array)
+                rest.append(others)
+                return found
+
+            lowered = jax.jit(of_arrays, **self.jit).lower(arrays)
+            self._compiled[known] = compiled(lowered, self.options), rest
+        return self._compiled[known]
+
+
+def compiled(lowered: jax.stages.Lowered, options: dict[str, Any] | None) -> Callable[..., Any]:
+    """The program, compiled with options that another release of JAX may not know, and can do without."""
+    try:
+        return lowered.compile(options)
+    except jax.errors.JaxRuntimeError as error:
+        if "No such compile option" not in str(error):
+            raise
+        return lowered.compile()

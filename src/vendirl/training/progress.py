@@ -1,0 +1,72 @@
+"""Progress of training: a bar in terminals and notebooks, a line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:  # a command has its bar before it needs a run, which takes long to import
+    from vendirl.training.run import Run
+
+EVERY = 5.0
+"""Seconds between two lines where there is no terminal."""
+
+
+class progress_bar:  # noqa: N801  (used like a function)
+    """A bar with steps per second, the score against its ceiling, and the time left; lines if there is no terminal."""
+
+    def __init__(self, label: str = "learning"):
+        self.label = label
+        self.progress: Progress | None = None
+        self.console = Console(stderr=True)
+        self.said = time.monotonic()
+
+    def __enter__(self) -> Callable[[Run, dict[str, Any]], None]:
+        if self.console.is_terminal or self.console.is_jupyter:
+            self.progress = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TextColumn("{task.percentage:>3.0f}%"),
+                TextColumn("{task.fields[status]}"),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                console=self.console,
+            )
+            self.progress.start()
+            self.task = self.progress.add_task(f"{self.label} (compiling)", total=None, status="")
+        return self.report
+
+    def report(self, run: Run, row: dict[str, Any]) -> None:
+        """Show where a run is."""
+        now = time.monotonic()
+        if self.progress is None and (now - self.said < EVERY or run.done == run.epochs):
+            return
+        scores = row["vendi_score"] if isinstance(row["vendi_score"], list) else [row["vendi_score"]]
+        score = sorted(scores)[len(scores) // 2]
+        speed = run.env_steps * run.settings.seeds / max(run.wall_seconds, 1e-9)
+        status = f"score {score:.3f} of {_ceiling(run)}  {speed / 1e3:,.0f}k steps/s"
+        if self.progress is not None:
+            self.progress.update(self.task, description=self.label, total=run.epochs, completed=run.done, status=status)
+            return
+        self.said = time.monotonic()
+        line = f"{self.label}: {run.done / run.epochs:.0%}  {status}"
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self.progress is not None:
+            self.progress.stop()
+
+
+def _ceiling(run: Run) -> str:
+    """The attainable score, where it is known or will be needed anyway; else what no score can pass."""
+    if run.found_ceiling is not None or run.folder is not None:
+        return f"{run.ceiling.score:.3f}"
+    return f"at most {run.similarity.ceiling(run.settings.skills, run.environment.observation_size):g}"
+
+
+def silent(run: Run, row: dict[str, Any]) -> None:
+    """Show nothing."""

@@ -1,0 +1,245 @@
+"""The command line, as a person meets it."""
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from vendirl.cli import main
+from vendirl.cli.compare import Compare
+from vendirl.cli.train import Train, folder_name
+from vendirl.training import comparing
+from vendirl.training.folder import name_for
+from vendirl.training.settings import Settings
+
+QUICK = [
+    "--skills",
+    "3",
+    "--scenes",
+    "8",
+    "--refill",
+    "shared",
+    "--steps",
+    "4e3",
+    "--hidden",
+    "8",
+    "--ppo.minibatches",
+    "2",
+]
+
+
+def test_train_writes_a_run_and_prints_the_score(tmp_path, capsys):
+    assert main(["train", "--env", "point", "--similarity", "cosine", "--out", str(tmp_path / "x"), *QUICK]) == 0
+    printed = capsys.readouterr().out
+    summary = json.loads((tmp_path / "x" / "summary.json").read_text())
+    assert f"{summary['vendi_score']:.3f}" in printed
+    assert "attainable" in printed
+    assert main(["train", "--out", str(tmp_path / "x"), "--resume"]) == 0  # already done: says the same again
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_train_names_the_files_that_it_wrote(tmp_path, capsys, seeds):
+    out = tmp_path / "x"
+    seeded = ["--seed", "3", "--seeds", str(seeds)]
+    assert main(["train", "--similarity", "cosine", "--method", "random", "--out", str(out), *QUICK, *seeded]) == 0
+    line = capsys.readouterr().out.strip().splitlines()[-1]
+    shared, each = re.fullmatch(rf"saved in {re.escape(str(out))}: (.*?\.json), (.*)", line).groups()
+    places = re.findall(r"seed-\d+", each)
+    assert places == ([] if seeds == 1 else ["seed-3", "seed-4"])
+    files = re.findall(r"\w+\.\w+", each)
+    assert files == ["trajectories.npz", "figure.png"]
+    assert (out / shared).is_file()
+    for place in places or ["."]:
+        for file in files:
+            assert (out / place / file).is_file(), f"{place}/{file}"
+
+
+LONG = " + ".join(f"0.1*mmd(scale={scale}).on(x, y)" for scale in range(1, 11))
+
+
+def test_folders_of_long_settings_differ_and_have_short_names():
+    first, second = (folder_name(Settings(similarity=LONG, seed=seed)) for seed in (0, 1))
+    assert first != second
+    assert max(len(first), len(second)) <= 80
+    assert first[:60] == second[:60]  # what can be read of them is the same, so that cutting alone would not do
+    assert re.fullmatch(r"[\w.=-]+", first)
+
+
+def test_long_names_differ_where_texts_do_and_short_ones_stay():
+    texts = [LONG, f"{LONG} ", f"{LONG}/", LONG[:-1]]
+    names = [name_for(text) for text in texts]
+    assert len(set(names)) == len(texts)
+    assert max(map(len, names)) <= 80
+    assert name_for("vendirl [mmd(scale=4)]") == "vendirl__mmd_scale=4"
+
+
+def test_a_module_of_ones_own_makes_a_similarity_known(skills, tmp_path, capsys):
+    lines = ["import jax.numpy as jnp", "import vendirl as vr", "", "", "@vr.similarity.moments(psd=True, order=1)"]
+    lines += ["def my_pace(a, b, scale=1.0):", "    return jnp.exp(-scale * jnp.abs(a.mean[0] - b.mean[0]))", ""]
+    (tmp_path / "my_module.py").write_text("\n".join(lines))
+    asked = ["score", skills, "--similarity", "my_pace(scale=2)", "--json"]
+    assert main(asked) == 2
+    assert "there is no similarity 'my_pace'" in capsys.readouterr().err
+    # -P: as the installed command, which does not look in the current folder either
+    command = [sys.executable, "-P", "-m", "vendirl.cli", *asked, "--import", "my_module"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)[skills]["my_pace(scale=2)"]
+    assert 3.9 < found["vendi_score"] <= 4  # four skills, nine apart
+
+
+def test_a_program_from_the_cache_is_loaded_in_silence(tmp_path):
+    """XLA's false alarm about processors is not shown; where it does not raise it this cannot fail."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    for name in ("TF_CPP_MIN_LOG_LEVEL", "JAX_COMPILATION_CACHE_DIR"):
+        environment.pop(name)
+    for run in ("first", "second"):
+        command = [sys.executable, "-m", "vendirl.cli", "train", "--out", str(tmp_path / run), *QUICK]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        assert done.stderr == ""
+    assert list((tmp_path / "vendirl").rglob("*cache*"))
+
+
+def test_nothing_is_imported_before_it_is_needed():
+    program = "import sys, vendirl as vr; assert 'jax' not in sys.modules; vr.vendi_score; assert 'jax' in sys.modules"
+    subprocess.run([sys.executable, "-c", f"{program}; assert 'vendirl.skills.policy' not in sys.modules"], check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--skills", "0"], "skills must be"),
+        (["--env", "pint"], "point"),
+        (["--similarity", "mdm"], "mmd"),
+        (["--similarity", "mmd.on(7)"], "out of range"),
+    ],
+)
+def test_mistakes_are_one_line_with_the_fix(tmp_path, capsys, arguments, message):
+    assert main(["train", "--out", str(tmp_path / "x"), *QUICK, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_list_names_everything(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    for name in ("cosine", "covariance", "overlap", "point", "maze", "vendirl", "diayn-sn", "metra"):
+        assert name in printed
+
+
+def test_help_is_there_for_a_newcomer():
+    done = subprocess.run(
+        [sys.executable, "-m", "vendirl.cli", "train", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "--similarity" in done.stdout
+    assert "vendirl list" in done.stdout
+
+
+@pytest.fixture
+def skills(tmp_path):
+    """An npz file as any method could write it."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(8, 12, 2)) + 9 * np.repeat(np.arange(4), 2)[:, None, None]
+    np.savez(tmp_path / "skills.npz", observations=x, skill=np.repeat(np.arange(4), 2))
+    return str(tmp_path / "skills.npz")
+
+
+def test_score_prints_a_table_and_json(skills, capsys):
+    assert main(["score", skills, "--similarity", "overlap", "--similarity", "mmd(scale=4)"]) == 0
+    printed = capsys.readouterr().out
+    assert "Vendi Score" in printed
+    assert "4 skills, 8 episodes" in printed
+    assert main(["score", skills, "--similarity", "overlap", "--similarity", "mmd(scale=4)", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)[skills]
+    assert set(found) == {"overlap", "mmd(scale=4)"}
+    for result in found.values():
+        assert {"vendi_score", "interval", "null", "ceiling", "negative_mass", "profile"} <= set(result)
+        assert 1 <= result["vendi_score"] <= result["ceiling"] == 4
+
+
+def test_scoring_what_is_not_skill_data_is_one_line(tmp_path, capsys):
+    (tmp_path / "x.npz").write_bytes(b"not an archive")
+    for arguments in (["score", str(tmp_path / "x.npz")], ["score", str(tmp_path / "none.npz")], ["score"]):
+        code = None
+        try:
+            code = main(arguments)
+        except SystemExit as stop:  # tyro's own, for arguments that are missing
+            code = stop.code
+        assert code == 2
+        error = capsys.readouterr().err
+        assert "Traceback" not in error
+        assert error
+
+
+def test_report_writes_a_page(skills, tmp_path, capsys):
+    assert main(["report", skills, "--similarity", "mmd", "--out", str(tmp_path / "r.html")]) == 0
+    assert "wrote" in capsys.readouterr().out
+    assert (tmp_path / "r.html").stat().st_size > 1e6
+
+
+def test_compare_trains_scores_and_takes_up_what_is_there(tmp_path, capsys):
+    out = tmp_path / "cmp"
+    arguments = ["compare", "--methods", "random,vendirl", "--similarities", "mmd(scale=4),cosine", "--skills", "3"]
+    arguments += ["--seeds", "2", "--scenes", "8", "--steps", "4e3", "--out", str(out)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "random" in printed
+    table = json.loads((out / "comparison.json").read_text())
+    assert table["methods"] == ["random", "vendirl [mmd(scale=4)]", "vendirl [cosine]"]
+    assert np.shape(table["iqm"]) == (3, 2)
+    assert len(table["scores"]["random"]["cosine"]) == 2
+    assert (out / "report.html").exists()
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/summary.json")}
+    assert len(before) == 3
+    assert main(arguments) == 0  # all is done: nothing is trained again
+    assert before == {path: path.stat().st_mtime_ns for path in out.glob("*/summary.json")}
+    assert main([*arguments[:-1], str(out), "--steps", "8e3"]) == 2
+    assert "other settings" in capsys.readouterr().err
+
+
+def test_compare_takes_every_setting_of_train():
+    theirs, ours = ({field.name: field for field in dataclasses.fields(kind)} for kind in (Train, Compare))
+    assert set(theirs) - set(ours) == {"resume"}  # it always goes on with what is there
+    for name in set(theirs) - {"resume", "method", "similarity", "out", "seeds", "steps"}:
+        assert (ours[name].type, ours[name].default) == (theirs[name].type, theirs[name].default), name
+
+
+def test_settings_of_compare_reach_the_contestants(tmp_path, monkeypatch):
+    entered = []
+
+    def train_all(entrants, out, progress):
+        entered.extend(entrants)
+        raise ValueError("nothing is trained here")
+
+    monkeypatch.setattr(comparing, "train_all", train_all)
+    arguments = ["--methods", "random,vendirl", "--similarities", "cosine,overlap", "--learner", "sac(updates=2)"]
+    arguments += ["--hidden", "8", "16", "--episode-length", "30", "--order", "2", "--no-time", "--sac.batch", "32"]
+    assert main(["compare", "--out", str(tmp_path / "cmp"), "--scenes", "16", *arguments]) == 2
+    assert [one.name for one in entered] == ["random", "vendirl [cosine]", "vendirl [overlap]"]
+    for one in entered:
+        settings = one.settings
+        assert (settings.learner, settings.hidden, settings.scenes) == ("sac(updates=2)", (8, 16), 16)
+        assert (settings.episode_length, settings.order, settings.time) == (30, 2.0, False)
+        assert (settings.algorithm.name, settings.algorithm.updates, settings.algorithm.batch) == ("sac", 2, 32)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["--methods", "random,diyan"], "did you mean 'diayn'"),
+        (["--similarities", "mdm"], "did you mean 'mmd'"),
+        (["--methods", "random,random"], "named twice"),
+        (["--learner", "dqn"], "there is no learner 'dqn'"),
+    ],
+)
+def test_compare_refuses_before_it_trains(tmp_path, capsys, changes, message):
+    assert main(["compare", "--out", str(tmp_path / "cmp"), *changes]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "cmp").exists()

@@ -1,0 +1,62 @@
+"""What the documents show: every block of code runs, every command is one, and lines are not too long to read."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import vendirl as vr
+from vendirl import cli
+from vendirl.training.settings import BLOCK, Settings
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))
+OURS = ("make ", "pip ", "python ")
+
+
+@pytest.fixture
+def briefly(monkeypatch, tmp_path):
+    """In an empty folder, trainings of a single block of epochs, whose ceiling is not sought for long."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Settings, "epochs", lambda self, steps_per_epoch: BLOCK)
+    attainable = vr.attainable
+    monkeypatch.setattr(
+        "vendirl.training.run.attainable", lambda *a, **k: attainable(*a, **k, restarts=2, iterations=20)
+    )
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    """(language, text) of the blocks of code in a document."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_block_of_code_runs(path, briefly, capsys):
+    """In order, each in a namespace of its own; commands find the files that were made before."""
+    for language, text in blocks(path):
+        if language == "python":
+            exec(compile(text, f"{path.name}", "exec"), {"__name__": "__main__"})
+            continue
+        assert language == "", f"a block of {language} is not known"
+        for line in text.replace("\\\n", " ").splitlines():
+            command = line.split("#")[0].strip()
+            if command and not command.startswith(OURS):
+                name, *arguments = shlex.split(command)
+                assert name == "vendirl", command
+                assert cli.main(arguments) == 0, f"{command}\n{capsys.readouterr().err}"
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_lines_are_at_most_120_wide(path):
+    long = [i for i, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 120 and "|" not in line]
+    assert not long
+    if path.name in ("README.md", "CONTRIBUTING.md"):
+        assert all(len(line) <= 120 for line in path.read_text().splitlines())
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_what_is_referred_to_is_there(path):
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        if not target.startswith("http"):
+            assert (path.parent / target).exists(), target

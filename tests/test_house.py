@@ -1,0 +1,56 @@
+"""The house: rooms that know only those below them, files of one idea, and a plan of it that is true."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "vendirl"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def layers() -> list[str]:
+    """The rooms, those that know most first."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    return [name for layer in contracts[0]["layers"] for name in re.split(r"\s*[:|]\s*", layer)]
+
+
+def test_rooms_know_only_those_below_them():
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_the_plan_of_the_house_in_contributing_is_true():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    shown = re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)
+    assert shown == [name for name in reversed(layers()) if not name.startswith("_")]
+    folders = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert folders == set(shown)
+
+
+def test_tests_lie_where_what_they_test_lies():
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    missing = [str(folder) for folder in folders if not (SOURCE / folder).is_dir()]
+    assert not missing
+    for folder in folders:
+        assert (ROOT / "tests" / folder / "__init__.py").exists(), folder
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_file_is_one_idea_that_it_names(path):
+    text = path.read_text()
+    tree = ast.parse(text)
+    if path.name not in ("__main__.py",):
+        assert ast.get_docstring(tree), "the first line of a file says what it is for"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            private = [name.name for name in node.names if re.match(r"_[^_]", name.name)]
+            assert not private, f"{private[0]} is private to {node.module}"
+    if len(text.splitlines()) > 400:
+        assert "long because" in (ast.get_docstring(tree) or ""), "a file above 400 lines says why in its first lines"
