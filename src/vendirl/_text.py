@@ -210,7 +210,7 @@ def settings_text(name: str, settings: Any) -> str:
 
 
 def _same(value: Any, default: Any) -> bool:
-    return value is default or (isinstance(value, int | float | str | tuple) and value == default)
+    return value is default or (isinstance(value, int | float | str | tuple) and bool(value == default))
 
 
 def written(value: Any) -> str:

@@ -396,7 +396,7 @@ def test_errors_of_similarities_that_do_not_fit_the_trajectories():
         vr.kernel_matrix(s.cosine(center=[1, 2, 3]), x)
     with pytest.raises(ValueError, match=r"names has 1 entries, but the observations have 2 features"):
         vr.kernel_matrix(s.mmd(), x, names=["x"])
-    with pytest.raises(TypeError, match=r"similarity must be a Similarity such as .*cosine\(\), or its text, but is int"):
+    with pytest.raises(TypeError, match=r"must be a Similarity such as .*cosine\(\), or its text, but is int"):
         vr.kernel_matrix(3, x)
     with pytest.raises(TypeError, match=r"similarity must be a Similarity"):
         vr.kernel_matrix(s.cosine, x)

@@ -192,9 +192,7 @@ ROOT = Path(__file__).parent.parent.parent
 PYTHON = ROOT / ".venv-brax" / "bin" / "python"
 
 
-@pytest.mark.skipif(
-    not PYTHON.exists(), reason="Brax's learners need an older JAX; `make test` installs it"
-)
+@pytest.mark.skipif(not PYTHON.exists(), reason="Brax's learners need an older JAX; `make test` installs it")
 def test_brax_ppo_learns():
     """In an environment of its own, by the example that people are shown."""
     done = subprocess.run([PYTHON, ROOT / "examples" / "brax_ppo.py"], capture_output=True, text=True, cwd=ROOT)

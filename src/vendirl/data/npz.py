@@ -26,7 +26,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int, UInt8
@@ -210,7 +210,7 @@ def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, there:
     return header
 
 
-def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = npy.read_magic(file)
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if version not in readers:

@@ -172,7 +172,7 @@ def correlations(evaluations: Sequence[Evaluation]) -> tuple[list[str], Float[np
     for e in evaluations:
         row = {f"Vendi Score, {r.similarity}": r.vendi_score for r in e.results} | {m.name: m.value for m in e.measures}
         for name, value in row.items():
-            columns.setdefault(name, []).append(value)
+            columns.setdefault(name, []).append(None if value is None else float(value))
     whole = {
         name: np.array(values, float)
         for name, values in columns.items()

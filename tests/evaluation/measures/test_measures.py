@@ -21,7 +21,7 @@ def rng():
 
 def test_a_measure_is_plain_data():
     found = Measure(
-        "m", np.float32(2), {"a": np.array([1, 2]), "b": (np.int64(3), "x"), "c": None}, "cells", note="why"
+        "m", np.float64(2), {"a": np.array([1, 2]), "b": (np.int64(3), "x"), "c": None}, "cells", note="why"
     )
     assert json.loads(json.dumps(dataclasses.asdict(found))) == {
         "name": "m", "value": 2.0, "settings": {"a": [1, 2], "b": [3, "x"], "c": None},

@@ -5,6 +5,7 @@ import itertools
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
@@ -51,10 +52,10 @@ def policy_of(rng, *args, **options):
     shapes = eqx.filter_eval_shape(lambda: SkillPolicy(*args, key=jax.random.key(0), **options))
 
     def fill(x):
-        return (rng.uniform(0.5, 1.5, x.shape) * rng.choice([-1, 1], x.shape)).astype(x.dtype)
+        return jnp.asarray(rng.uniform(0.5, 1.5, x.shape) * rng.choice([-1, 1], x.shape), x.dtype)
 
     policy = jax.tree.map(lambda x: fill(x) if isinstance(x, jax.ShapeDtypeStruct) else x, shapes)
-    plain = {"mean": np.zeros(2, np.float32), "variance": np.ones(2, np.float32)}
+    plain = {"mean": jnp.zeros(2), "variance": jnp.ones(2)}
     return policy.with_statistics(dataclasses.replace(policy.statistics, **plain))
 
 

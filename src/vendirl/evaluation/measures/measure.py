@@ -33,7 +33,7 @@ class Measure:
     better: Literal["higher", "lower"] | None = None
     note: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "settings", {str(key): _plain(value) for key, value in self.settings.items()})
         if self.value is None:
             if not self.note:
