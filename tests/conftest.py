@@ -1,12 +1,13 @@
 """Settings of all tests: hypothesis draws the same examples on every run, and a program is compiled once in a run."""
 
+import contextlib
+import ctypes
 import gc
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")  # training spreads its scenes over them, as it does for a user
@@ -39,12 +40,25 @@ settings.register_profile(
 settings.load_profile("deterministic")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _let_go():
-    """A process that goes through hundreds of tests forgets the programs of the last file, which nobody calls again."""
-    yield
-    jax.clear_caches()
-    gc.collect()
+MUCH = 1.2e9
+"""Bytes that a process of the tests may hold before it forgets the programs that it has compiled."""
+
+
+def pytest_runtest_teardown():
+    """A process that goes through hundreds of tests forgets the programs of earlier ones, which nobody calls again."""
+    if _held() > MUCH:
+        jax.clear_caches()
+        gc.collect()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL("libc.so.6").malloc_trim(0)  # gives back to the system what was freed
+
+
+def _held() -> float:
+    """The bytes of memory that this process holds; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0.0
 
 
 def pytest_sessionfinish(session):

@@ -379,4 +379,6 @@ def test_wrong_types():
         vendi_score_of_items([["a"]])
     with pytest.raises(TypeError, match="kernel must be one of linear, rbf, laplace or a function"):
         vendi_score_of_items(TEN, kernel=3)
+    few = {"method": "pivoted Cholesky", "tolerance": 1e-9}
+    assert vendi_score_of_items(TEN, rank=4.0, **few) == vendi_score_of_items(TEN, rank=4, **few)
     assert vendi_score_of_items(TEN.astype(int)).score == vendi_score_of_items(jnp.asarray(TEN)).score

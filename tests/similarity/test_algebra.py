@@ -12,6 +12,7 @@ from tests import reference
 from tests.generators import skill_set
 from tests.similarity.similarity_cases import on
 from vendirl import similarity as s
+from vendirl._text import Expressions
 
 X = skill_set(np.random.default_rng(0), 5, 1, 6, 3, ("free",))
 
@@ -85,6 +86,36 @@ def test_chosen_features(features, columns, k):
     np.testing.assert_allclose(K(s.parse(str(chosen)), names=["x", "y", "z"]), expected, rtol=1e-12)
     if not isinstance(features[-1], str) and not isinstance(features[0], list | str):
         np.testing.assert_allclose(K(chosen), expected, rtol=1e-12)
+
+
+def test_what_a_function_finds_true_or_false_is_one_or_zero():
+    expected = vr.kernel_matrix(s.covariance(), (X > 0).astype(float))
+    found = K(s.covariance().on(lambda o: o > 0))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(K(s.overlap().on(lambda o: o > 0)), vr.kernel_matrix(s.overlap(), (X > 0) * 1.0))
+
+    @s.moments(order=1, name="same_side")
+    def same_side(a, b):
+        return (a.mean[0] > 0) == (b.mean[0] > 0)
+
+    side = X.mean((1, 2))[:, 0] > 0
+    np.testing.assert_array_equal(K(same_side()), side[:, None] == side)
+
+
+@pytest.mark.parametrize("other", [s.mmd(), s.overlap()])
+def test_a_weight_of_jax_gives_the_matrix_that_a_number_gives(other):
+    found = K(jnp.asarray(0.25) * s.overlap() + 0.75 * other)
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, K(0.25 * s.overlap() + 0.75 * other), rtol=1e-12)
+
+
+def test_a_language_of_what_has_no_features_says_so():
+    numbers: Expressions[int] = Expressions("number", int)
+    numbers.register("three", lambda: 3)
+    with pytest.raises(ValueError, match=r"a number does not look at features, so .on\(\) means nothing for it"):
+        numbers.parse("three.on(x)")
 
 
 def test_a_function_of_an_observation():
