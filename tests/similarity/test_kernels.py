@@ -180,12 +180,10 @@ def test_prdc_agrees_on_precision_and_recall(neighbours):
 # ---- known answers ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name, (k, *_) in CASES.items() if k.psd])
 def test_the_claim_of_positive_semidefiniteness(name):
     """Whatever says psd has no negative eigenvalue on any of the skill sets, in float64."""
     k = CASES[name][0]
-    if not k.psd:
-        pytest.skip("claims nothing")
     for seed in range(12):
         x = skill_set(np.random.default_rng(seed), 10, 1, 6, 2, ("free", "free", "line", "constant"))
         K = vr.kernel_matrix(k, x + 0.01 * np.random.default_rng(seed).normal(size=x.shape))
