@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -14,38 +15,37 @@ import tyro
 from tyro.conf import subcommand
 
 from vendirl._host import keep_compiled_programs
-from vendirl.cli.compare import Compare
-from vendirl.cli.demo import Demo
-from vendirl.cli.figure2 import Figure2
-from vendirl.cli.figure6 import Figure6
-from vendirl.cli.listing import List
-from vendirl.cli.report import Report
-from vendirl.cli.score import Score
-from vendirl.cli.train import Train
-from vendirl.cli.video import Video
+from vendirl.cli.command import Command
 from vendirl.environments.host import EnvironmentFailure
 from vendirl.training.progress import progress_bar
 
-__all__ = ["COMMANDS", "keep_compiled_programs", "main", "progress_bar"]
+__all__ = ["COMMANDS", "command", "keep_compiled_programs", "main", "progress_bar"]
 
 COMMANDS = {
-    "train": Train,
-    "score": Score,
-    "report": Report,
-    "compare": Compare,
-    "video": Video,
-    "demo": Demo,
-    "figure2": Figure2,
-    "figure6": Figure6,
-    "list": List,
+    "train": "train.Train",
+    "score": "score.Score",
+    "report": "report.Report",
+    "compare": "compare.Compare",
+    "video": "video.Video",
+    "demo": "demo.Demo",
+    "figure2": "figure2.Figure2",
+    "figure6": "figure6.Figure6",
+    "list": "listing.List",
 }
+"""The commands, and the file here and class in it that each of them is."""
+
+
+def command(name: str) -> type[Command]:
+    """The class of a command."""
+    file, _, kind = COMMANDS[name].partition(".")
+    return getattr(importlib.import_module(f"vendirl.cli.{file}"), kind)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     try:
-        kinds: Any = reduce(or_, (Annotated[kind, subcommand(name)] for name, kind in COMMANDS.items()))
-        command = tyro.cli(
+        kinds: Any = reduce(or_, (Annotated[command(name), subcommand(name)] for name in COMMANDS))
+        chosen = tyro.cli(
             kinds,
             prog="vendirl",
             description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
@@ -53,8 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         keep_compiled_programs()
         gc.freeze()  # what was imported stays: looking through it again and again would take a tenth of the start
-        command.prepare()
-        command.run()
+        chosen.prepare()
+        chosen.run()
     except KeyboardInterrupt as stop:
         print(f"\n{stop}" if str(stop) else "\nstopped", file=sys.stderr)
         return 130

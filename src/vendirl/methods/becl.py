@@ -18,10 +18,12 @@ from jaxtyping import PRNGKeyArray
 from vendirl.methods.discriminator import of_skill
 from vendirl.methods.fitted import Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class BeCL(Fitted):
     """Reward states that are like those of the same skill and unlike those of others.

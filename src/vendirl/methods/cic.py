@@ -17,11 +17,13 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from vendirl.methods.fitted import Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
 from vendirl.methods.particles import particle_entropy
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 from vendirl.skills.spaces import Cube, SkillSpace
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class CIC(Fitted):
     """Reward transitions that are far from others in an embedding that tells the skill.

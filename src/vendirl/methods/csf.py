@@ -19,11 +19,13 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.fitted import Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 from vendirl.skills.spaces import SkillSpace, Sphere
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class CSF(Fitted):
     """Reward progress along z in a latent space learned by contrast.

@@ -17,11 +17,13 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.fitted import Fitted, Loss, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 from vendirl.skills.spaces import Cube, OneHot, SkillSpace
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class DADS(Fitted):
     """Reward changes that the skill predicts, and other skills do not.

@@ -17,10 +17,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from vendirl.methods.discriminator import of_skill
 from vendirl.methods.fitted import Fitted, Loss, along, every, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class DIAYN(Fitted):
     """Reward states that tell which skill is acting.
@@ -54,3 +56,8 @@ class DIAYN(Fitted):
         """log q(g | s) of all skills."""
         logits = every(model, batch.observation if self.current else batch.next_observation)
         return jax.nn.log_softmax(jnp.clip(logits, -self.clip, self.clip))
+
+
+# As it was published, and as Brax's library of skills had it.
+register(DIAYN, "diayn-original", current=True)
+register(DIAYN, "diayn-braxlines", clip=5.0, hidden=(32, 32), learning_rate=3e-4)

@@ -16,11 +16,13 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.diayn import DIAYN
 from vendirl.methods.fitted import every
+from vendirl.methods.registry import register
 from vendirl.methods.spectral import contracted
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class DIAYNSN(DIAYN):
     """DIAYN whose discriminator is spectrally normalised: skills must be apart, not only discernible.

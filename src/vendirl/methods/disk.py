@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl.methods.method import Method, Metrics, Rewards
 from vendirl.methods.particles import nearest, references
+from vendirl.methods.registry import register
 from vendirl.skills.policy import SkillPolicy
 from vendirl.skills.rollout import Transition
 
@@ -29,6 +30,7 @@ class States(eqx.Module):
     epochs: Int[Array, ""]
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class DISk(Method):
     """Reward states far from those of the skills before, and near the skill's own.

@@ -22,6 +22,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.fitted import Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 
@@ -33,6 +34,7 @@ class Laplacian(eqx.Module):
     dual: Float[Array, "d d"]
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class Eigenoptions(Fitted):
     """Reward progress up or down an eigenvector of the world's Laplacian.

@@ -14,12 +14,14 @@ from jaxtyping import PRNGKeyArray
 
 from vendirl.methods.fitted import Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.methods.spectral import contracted
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 from vendirl.skills.spaces import CentredOneHot, Gaussian, SkillSpace
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class LSD(Fitted):
     """Reward progress along z in a latent space no larger than the state space.

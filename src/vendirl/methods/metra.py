@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.fitted import Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 from vendirl.skills.spaces import CentredOneHot, SkillSpace, Sphere
@@ -29,6 +30,7 @@ class Encoder(eqx.Module):
     log_dual: Float[Array, ""]
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class METRA(Fitted):
     """Reward progress along z in a latent space whose distances are bounded by the number of steps.

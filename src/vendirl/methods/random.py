@@ -9,9 +9,11 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from vendirl.methods.method import Method, Metrics, Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.rollout import Transition
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class Random(Method):
     """Reward nothing: the skills stay as they were drawn."""
@@ -23,6 +25,7 @@ class Random(Method):
         return state, jnp.zeros_like(batch.reward), {}
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class FromEnvironment(Method):
     """The environment's own reward, to be added to a method's: "metra + 0.1*environment"."""

@@ -29,6 +29,7 @@ from vendirl._text import divisors
 from vendirl.memory import Following, SkillMemory, Transform
 from vendirl.methods.method import Method, Metrics, Rehearse, Rewards
 from vendirl.methods.problem import Problem
+from vendirl.methods.registry import register
 from vendirl.score.border import Border
 from vendirl.score.inputs import orders_of
 from vendirl.similarity import Similarity, as_similarity
@@ -56,6 +57,7 @@ class Carried(eqx.Module):
     following: Following
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class VendiRL(Method):
     """Reward what the skills gain in Vendi Score: Algorithm 1 of the paper.

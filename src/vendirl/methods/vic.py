@@ -17,10 +17,12 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from vendirl.methods.discriminator import cross_entropy, ends, of_skill
 from vendirl.methods.fitted import Fitted, Loss, along, every, firsts, network
 from vendirl.methods.method import Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class VIC(Fitted):
     """Reward episodes whose end, seen from their beginning, tells which skill acted."""
@@ -48,6 +50,7 @@ class VIC(Fitted):
         return jax.nn.log_softmax(every(model, pair))
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class RVIC(VIC):
     """Reward episodes whose end tells which skill acted only to those who know how they began."""

@@ -18,11 +18,13 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from vendirl.methods.fitted import Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
 from vendirl.methods.particles import particle_entropy
+from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
 from vendirl.skills.spaces import SkillSpace, Sphere
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class VISR(Fitted):
     """Reward states whose feature direction is that of z.
@@ -57,6 +59,7 @@ class VISR(Fitted):
         return jnp.sum(self.cumulants(model, batch) * batch.skill[:, None], -1)
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class APS(VISR):
     """VISR, and reward features that are far from those of other states.

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl.methods.method import Method, Metrics, Rewards
+from vendirl.methods.registry import register
 from vendirl.skills.policy import SkillPolicy
 from vendirl.skills.rollout import Transition
 
@@ -30,6 +31,7 @@ class Targets(eqx.Module):
     directions: Float[Array, "P D"]
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class WURL(Method):
     """Reward states by what it costs to move them to those of the nearest other skill.
