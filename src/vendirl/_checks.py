@@ -28,17 +28,37 @@ Index = int | np.integer | Int[AnyArray, ""]
 """The number of something in a list, counted from 0: Python's, NumPy's, or one of JAX that may be traced."""
 
 
+LARGEST = float(np.finfo(np.float32).max)
+"""Compiled code computes in float32, to which anything beyond is infinite."""
+
+
 def is_number(x: Any) -> bool:
     """Whether x is a number, or an array of JAX's that may be one; truth values are not numbers."""
     return isinstance(x, int | float | np.number | jax.Array) and not isinstance(x, bool)
+
+
+def as_float(value: Any) -> float:
+    """A number as a float; NaN for a whole number that is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def shown(value: Any) -> str:
+    """A value for a message; a whole number of hundreds of digits by how many they are."""
+    if isinstance(value, int) and value.bit_length() > 1024:
+        return f"a whole number of {value.bit_length()} bits"
+    return repr(value)
 
 
 def positive(value: Any, name: str) -> None:
     """Refuse what is not a positive finite number."""
     if isinstance(value, jax.core.Tracer):
         return
-    if not is_number(value) or np.ndim(value) or not 0 < value < np.inf:
-        raise ValueError(f"{name} must be a positive finite number, but is {value!r}")
+    if not is_number(value) or np.ndim(value) or not 0 < as_float(value) <= LARGEST:
+        limit = f" of at most {LARGEST:.3g}" if is_number(value) and not np.ndim(value) and value > LARGEST else ""
+        raise ValueError(f"{name} must be a positive finite number{limit}, but is {shown(value)}")
 
 
 def whole_number(value: Any, name: str, least: int = 1) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import math
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from vendirl._checks import an_array, as_float, shown
+
 
 def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
-    try:
-        X = np.asarray(items)
-    except ValueError:
-        raise ValueError("items must be a rectangular (N, D) array, but its rows differ in length") from None
+    X = an_array(items, "items")
     if X.dtype.kind not in "fiub":
         raise TypeError(f"items must be an array of real numbers, but has type {X.dtype}")
     if X.ndim != 2:
@@ -30,14 +28,14 @@ def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
 
 
 def checked_order(q: Any) -> float:
-    sound = isinstance(q, int | float | np.number) and not math.isnan(float(q)) and float(q) >= 0
-    check(sound, "q", "be a number in [0, inf]", q)
+    sound = isinstance(q, int | float | np.number) and as_float(q) >= 0
+    check(sound, "q", "be a number in [0, inf] that a float can hold", q)
     return float(q)
 
 
 def check(sound: bool | np.bool_, name: str, must: str, value: Any) -> None:
     if not sound:
-        raise ValueError(f"{name} must {must}, but is {value!r}")
+        raise ValueError(f"{name} must {must}, but is {shown(value)}")
 
 
 def refuse_unknown(name: Any, known: tuple[str, ...], what: str) -> None:
