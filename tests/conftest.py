@@ -18,7 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small; thread
 _run = os.environ.setdefault("VENDIRL_TEST_RUN", str(os.getpid()))
 CACHE = Path(tempfile.gettempdir()) / f"vendirl-tests-{_run}"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
 
 import jax  # noqa: E402  (after what it is told above)
@@ -42,15 +42,21 @@ settings.load_profile("deterministic")
 
 MUCH = 1.2e9
 """Bytes that a process of the tests may hold before it forgets the programs that it has compiled."""
+MORE = 0.3e9
+"""Bytes by which it must have grown since it last forgot them: forgetting after every test would compile everything,
+down to single additions, again for every test."""
+_forgot_at = 0.0
 
 
 def pytest_runtest_teardown():
     """A process that goes through hundreds of tests forgets the programs of earlier ones, which nobody calls again."""
-    if _held() > MUCH:
+    global _forgot_at
+    if _held() > max(MUCH, _forgot_at + MORE):
         jax.clear_caches()
         gc.collect()
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL("libc.so.6").malloc_trim(0)  # gives back to the system what was freed
+        _forgot_at = _held()
 
 
 def _held() -> float:
