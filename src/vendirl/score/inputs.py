@@ -93,7 +93,9 @@ def check_kernel(K: Float[np.ndarray, "*batch n n"]) -> None:
             f"K{place(at)} = {K[at]:.6g}, but items that have similarity 1 to themselves cannot have one beyond 1 to "
             "others; use a similarity with |k(a, b)| <= 1"
         )
-    gap = np.zeros(()) if sound else np.abs(K - np.swapaxes(K, -1, -2))
+    if sound:
+        return
+    gap = np.abs(K - np.swapaxes(K, -1, -2))
     if gap.max() > 1e-4:
         at = np.unravel_index(gap.argmax(), gap.shape)
         raise ValueError(
