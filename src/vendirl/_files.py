@@ -49,11 +49,8 @@ def open_regular(path: str | os.PathLike[str], within: str | os.PathLike[str] | 
             is what came, and not what a link in it points to.
     """
     path = Path(path)
-    if within is not None and (link := _link_below(path, Path(within))) is not None:
-        raise ValueError(
-            f"{link} is a link, and links in a folder are not followed, since they could lead to any file; put a copy "
-            "of the file in its place"
-        )
+    if within is not None:
+        refuse_links(path, within)
     _refuse_irregular(path, os.stat(path).st_mode)  # before it is opened, since opening alone can do things to devices
     flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _flag("O_BINARY")
     descriptor = os.open(path, flags | (_flag("O_NOFOLLOW") if within is not None else 0))
@@ -74,13 +71,18 @@ def read_regular(path: str | os.PathLike[str], most_bytes: int, within: str | os
     return content
 
 
-def _link_below(path: Path, folder: Path) -> Path | None:
-    """The first link on the way from a folder to a file in it."""
-    steps = path.relative_to(folder).parts
+def refuse_links(path: str | os.PathLike[str], within: str | os.PathLike[str]) -> None:
+    """Refuse a path if anything on the way to it, from a folder that it lies in, is a link."""
+    steps = Path(path).relative_to(within).parts
     if ".." in steps:
-        raise ValueError(f"{path} does not lie in {folder}")
-    ways = (folder.joinpath(*steps[: i + 1]) for i in range(len(steps)))
-    return next((way for way in ways if way.is_symlink()), None)
+        raise ValueError(f"{path} does not lie in {within}")
+    for i in range(len(steps)):
+        way = Path(within).joinpath(*steps[: i + 1])
+        if way.is_symlink():
+            raise ValueError(
+                f"{way} is a link, and links in a folder are not followed, since they could lead to any file; put a "
+                "copy of what it stands for in its place"
+            )
 
 
 def _refuse_irregular(path: Path, mode: int) -> None:
