@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
@@ -55,7 +56,7 @@ class Train(Settings, Command):
         files = "trajectories.npz and figure.png"
         if settings.seeds > 1:
             files = f"and in {', '.join(place.name for place in result.places)} {files}"
-        console.print(f"saved in {out}: summary.json, {files}", markup=False)
+        console.print(verbatim(f"saved in {out}: summary.json, {files}"))
 
 
 def settings_of(command: Settings) -> Settings:

@@ -8,6 +8,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 
 
@@ -51,8 +52,5 @@ class Video(Command):
         console = Console()
         with console.status("filming"):
             paths = films.write_all(this, folder, seed, self.width, self.height, self.fps, self.every)
-        console.print(
-            f"wrote {len(paths)} films in {folder}; {paths[-1]} has all skills side by side",
-            highlight=False,
-            soft_wrap=True,
-        )
+        line = f"wrote {len(paths)} films in {folder}; {paths[-1]} has all skills side by side"
+        console.print(verbatim(line), soft_wrap=True)
