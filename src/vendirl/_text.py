@@ -13,12 +13,15 @@ import inspect
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import jax
 import numpy as np
 
 from vendirl._checks import nearest
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 T = TypeVar("T")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -229,6 +232,23 @@ def written(value: Any) -> str:
 def preformatted(text: str) -> str:
     """Text as HTML, line by line as it is, for notebooks."""
     return f"<pre>{html.escape(text)}</pre>"
+
+
+def printable(text: object) -> str:
+    """Text from anywhere as one line that a terminal shows and does not obey: what is not a visible character or a
+    space is written as in Python.
+
+    >>> printable("red \x1b[31m, two\nlines")
+    'red \\x1b[31m, two\\nlines'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
+
+
+def verbatim(text: object, style: str = "") -> Text:
+    """Text from anywhere, for Rich to print as it is: brackets in it are not markup, and colons are no pictures."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
 
 
 def divisors(n: int) -> str:

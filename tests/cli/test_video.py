@@ -52,7 +52,9 @@ def test_an_environment_of_a_module_is_filmed(tmp_path, monkeypatch, capsys):
     out = tmp_path / "run"
     asked = ["--env", "gymnasium:dotted.worlds:Dot-v0", "--similarity", "mmd(scale=1)", "--method", "random"]
     assert main(["train", *asked, "--skills", "2", "--scenes", "8", "--steps", "320", "--out", str(out)]) == 0
-    assert main(["video", str(out)]) == 0
+    assert main(["video", str(out)]) == 2
+    assert "would import the module 'dotted.worlds'" in capsys.readouterr().err
+    assert main(["video", str(out), "--trust"]) == 0
     assert "wrote 3 films" in capsys.readouterr().out
     films = sorted(path.name for path in (out / "videos").iterdir())
     assert films == ["grid.mp4", "skill-0.mp4", "skill-1.mp4"]

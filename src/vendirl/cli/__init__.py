@@ -6,6 +6,7 @@ import gc
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
@@ -15,6 +16,7 @@ import tyro
 from tyro.conf import subcommand
 
 from vendirl._host import keep_compiled_programs
+from vendirl._text import printable
 from vendirl.cli.command import Command
 from vendirl.environments.host import EnvironmentFailure
 from vendirl.training.progress import progress_bar
@@ -43,6 +45,7 @@ def command(name: str) -> type[Command]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    usual, warnings.formatwarning = warnings.formatwarning, _warning
     try:
         kinds: Any = reduce(or_, (Annotated[command(name), subcommand(name)] for name in COMMANDS))
         chosen = tyro.cli(
@@ -56,15 +59,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.prepare()
         chosen.run()
     except KeyboardInterrupt as stop:
-        print(f"\n{stop}" if str(stop) else "\nstopped", file=sys.stderr)
+        print(f"\n{_lines(stop)}" if str(stop) else "\nstopped", file=sys.stderr)
         return 130
     except (ValueError, TypeError, KeyError, OSError, FloatingPointError, ImportError, EnvironmentFailure) as error:
         if os.environ.get("VENDIRL_TRACEBACK"):
             raise
-        print(f"vendirl: {error}", file=sys.stderr)
+        print(f"vendirl: {_lines(error)}", file=sys.stderr)
         if isinstance(error, EnvironmentFailure) and arguments is None:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(2)  # threads that hang in an environment would keep the process from ending
         return 2
+    finally:
+        warnings.formatwarning = usual
     return 0
+
+
+def _lines(message: object) -> str:
+    """A message, line by line, with whatever it quotes from files made harmless for a terminal."""
+    return "\n".join(map(printable, str(message).split("\n")))
+
+
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    return f"vendirl: warning: {_lines(message)}\n"

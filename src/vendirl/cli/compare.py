@@ -10,6 +10,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 from vendirl.cli.train import settings_of
 from vendirl.training.progress import progress_bar
@@ -77,9 +78,9 @@ class Compare(Settings, Command):
             )
             written.append(str(page))
         except ImportError as error:
-            console.print(f"no page was written: {error}", highlight=False, soft_wrap=True, markup=False)
+            console.print(verbatim(f"no page was written: {error}"), soft_wrap=True)
         line = f"wrote {' and '.join(written)}; the runs are beside them"
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        console.print(verbatim(line), soft_wrap=True)
 
 
 def _first(folder: Path) -> str:

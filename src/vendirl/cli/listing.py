@@ -6,9 +6,9 @@ import dataclasses
 import inspect
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 
 
@@ -48,7 +48,7 @@ class List(Command):
         ):
             table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2))
             for name, line in rows:
-                table.add_row(f"[bold]{name}[/]", line)
+                table.add_row(verbatim(name, style="bold"), verbatim(line))
             console.print(table)
 
 
@@ -56,7 +56,7 @@ def _list_environment(console: Console, name: str) -> None:
     from vendirl import environments
 
     if name in environments.known_suites():
-        console.print(*environments.ids(name), highlight=False, soft_wrap=True)
+        console.print(verbatim(" ".join(environments.ids(name))), soft_wrap=True)
         return
     world = environments.parse_environment(name)
     actions = world.actions
@@ -65,8 +65,8 @@ def _list_environment(console: Console, name: str) -> None:
         if isinstance(actions, environments.Discrete)
         else f"a vector of {actions.size} numbers"
     )
-    line = f"[bold]{escape(name)}[/] has episodes of {world.episode_length} steps. An action is {what}."
-    console.print(line, highlight=False)
+    line = f" has episodes of {world.episode_length} steps. An action is {what}."
+    console.print(verbatim(name, style="bold") + verbatim(line))
     names, visible = world.feature_names, world.visible
     for title, chosen in (
         ("Features that a policy sees", names[:visible]),
@@ -74,9 +74,9 @@ def _list_environment(console: Console, name: str) -> None:
     ):
         if chosen:
             console.print(f"[bold]{title}[/] ({len(chosen)}):", highlight=False)
-            console.print("  " + ", ".join(chosen), highlight=False)
+            console.print(verbatim("  " + ", ".join(chosen)))
     moving = next((n for n in ("x_velocity", "velocity_0", *names) if n in names), names[0])
-    console.print(f'Use them by name: --similarity "mmd(scale=1).on({moving})"', highlight=False)
+    console.print(verbatim(f'Use them by name: --similarity "mmd(scale=1).on({moving})"'))
 
 
 def _first_line(factory: object) -> str:

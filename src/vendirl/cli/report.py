@@ -10,6 +10,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 
 
@@ -40,7 +41,7 @@ class Report(Command):
         if not self.sources:
             raise ValueError("give at least one run folder, npz file or minari:NAME to report on")
         console = Console(stderr=True)
-        progress = (lambda name: console.print(f"evaluating {name}", highlight=False)) if console.is_terminal else None
+        progress = (lambda name: console.print(verbatim(f"evaluating {name}"))) if console.is_terminal else None
         command = shlex.join(["vendirl", *sys.argv[1:]])
         path = write_report(
             self.sources,
@@ -51,4 +52,5 @@ class Report(Command):
             progress=progress,
             seed=self.seed,
         )
-        Console().print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser", highlight=False)
+        line = f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser"
+        Console().print(verbatim(line), soft_wrap=True)

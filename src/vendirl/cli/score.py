@@ -10,6 +10,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 
 
@@ -81,7 +82,7 @@ class Score(Command):
                 interval = "-" if r.interval is None else f"{r.interval[0]:.3f} to {r.interval[1]:.3f}"
                 null = f"{r.null:.3f}"
                 table.add_row(
-                    r.similarity, f"{r.vendi_score:.3f}", f"{r.ceiling:g}", interval, null, f"{r.p_value:.3f}"
+                    verbatim(r.similarity), f"{r.vendi_score:.3f}", f"{r.ceiling:g}", interval, null, f"{r.p_value:.3f}"
                 )
                 notes += [r.interval_note] if r.interval_note else []
                 if r.negative_mass > 1e-6:
@@ -89,10 +90,10 @@ class Score(Command):
                 if r.p_value > 0.05:
                     notes.append(f"{r.similarity}: no more diverse than the same episodes dealt to skills at random")
             title = f"{path}: {data.n} skills, {len(data)} episodes"
-            console.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
+            console.print(verbatim(title, style="italic"), soft_wrap=True)
             console.print(table)
             for note in dict.fromkeys(notes):
-                console.print(f"  {note}", style="dim", highlight=False)
+                console.print(verbatim(f"  {note}", style="dim"))
             for m in evaluation.measures:
                 value = "-" if m.value is None else f"{m.value:.4g} {m.unit}".strip()
-                console.print(f"  {m.name}: {value}" + (f"  ({m.note})" if m.note else ""), highlight=False)
+                console.print(verbatim(f"  {m.name}: {value}" + (f"  ({m.note})" if m.note else "")))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
@@ -22,18 +23,24 @@ class Train(Settings, Command):
         out: The folder for the run: settings, metrics, checkpoints, trajectories, figure and summary. By default it
             is made below runs/, and named after the settings.
         resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped.
+        trust: With --resume alone, make the environment that the run names even if that imports a module, which
+            runs its code. Use it for your own runs, and for those of people you trust.
     """
 
     out: Path | None = None
     resume: bool = False
+    trust: bool = False
 
     def run(self) -> None:
+        from vendirl.environments import refuse_untrusted
         from vendirl.training import driver, folder
 
         settings = settings_of(self)
         out = self.out or Path("runs") / folder_name(settings)
         if self.resume and settings == Settings():
             settings = folder.read_settings(out)  # `--resume --out folder` needs nothing else
+            if not self.trust:
+                refuse_untrusted(settings.env, out, driver.TRUST)
         with progress_bar() as report:
             result = driver.run(settings, out, self.resume, report)
         summary = result.summary()
@@ -49,7 +56,7 @@ class Train(Settings, Command):
         files = "trajectories.npz and figure.png"
         if settings.seeds > 1:
             files = f"and in {', '.join(place.name for place in result.places)} {files}"
-        console.print(f"saved in {out}: summary.json, {files}", markup=False)
+        console.print(verbatim(f"saved in {out}: summary.json, {files}"))
 
 
 def settings_of(command: Settings) -> Settings:

@@ -8,6 +8,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.cli.command import Command
 
 
@@ -25,6 +26,8 @@ class Video(Command):
         height: The height of a picture.
         fps: How many pictures are shown in a second.
         every: After how many steps a picture is taken.
+        trust: Make the environment that the run names even if that imports a module, which runs its code. Use it
+            for your own runs, and for those of people you trust.
     """
 
     folder: tyro.conf.Positional[Path]
@@ -34,12 +37,13 @@ class Video(Command):
     height: int = 240
     fps: float = 20.0
     every: int = 1
+    trust: bool = False
 
     def run(self) -> None:
         from vendirl.show import films
         from vendirl.training.driver import load
 
-        this = load(self.folder)
+        this = load(self.folder, trust=self.trust)
         first = this.settings.seed
         seed = this.best if self.seed is None else self.seed - first
         if not 0 <= seed < this.settings.seeds:
@@ -48,8 +52,5 @@ class Video(Command):
         console = Console()
         with console.status("filming"):
             paths = films.write_all(this, folder, seed, self.width, self.height, self.fps, self.every)
-        console.print(
-            f"wrote {len(paths)} films in {folder}; {paths[-1]} has all skills side by side",
-            highlight=False,
-            soft_wrap=True,
-        )
+        line = f"wrote {len(paths)} films in {folder}; {paths[-1]} has all skills side by side"
+        console.print(verbatim(line), soft_wrap=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from vendirl._files import refuse_links
 from vendirl.data.minari import is_minari, read_minari
 from vendirl.data.npz import read_npz, write_npz
 from vendirl.data.trajectories import Trajectories
@@ -29,8 +30,8 @@ def read(source: str | os.PathLike[str] | Any, features: Sequence[int | str] | A
     path = Path(source)
     if path.is_dir():
         inside = path / "trajectories.npz"
-        if inside.exists():
-            return read_npz(inside, features)
+        if os.path.lexists(inside):
+            return read_npz(inside, features, within=path)
         seeds = sorted(child.name for child in path.glob("seed-*") if (child / "trajectories.npz").exists())
         if seeds:
             raise ValueError(f"{path} holds several seeds; give one of {', '.join(str(path / seed) for seed in seeds)}")
@@ -49,6 +50,8 @@ def sources_in(source: str | os.PathLike[str]) -> list[str]:
     path = Path(source)
     if path.is_dir() and not (path / "trajectories.npz").exists():
         seeds = [child for child in path.glob("seed-*") if (child / "trajectories.npz").exists()]
+        for seed in seeds:
+            refuse_links(seed, within=path)
         return [str(seed) for seed in sorted(seeds, key=_number)] or [str(source)]
     return [str(source)]
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from vendirl.data.layout import feature_names, numbers
+from vendirl.data.minari_files import check_files
 from vendirl.data.trajectories import Trajectories
 from vendirl.similarity.features import feature_indices
 
@@ -31,7 +32,8 @@ def read_minari(
 
     The skill of an episode is `skill` in its infos, the same at all steps, or in its metadata, or in the options of its
     reset. Box observations are flattened, discrete ones are one number. Of a Dict the parts follow each other in the
-    order of their names, with features named "part/0", "part/1", ...; other observations are refused.
+    order of their names, with features named "part/0", "part/1", ...; other observations are refused, and so are
+    pictures coded as JPEG. No link is followed, in the folder or in its files.
 
     Args:
         name_or_path: of a data set among the local ones, or of a data set's folder.
@@ -53,10 +55,9 @@ def read_minari(
     except ImportError as error:
         raise ImportError(f'Minari data sets need minari ({error}): pip install "vendirl[minari]"') from None
     try:
-        metadata = MinariStorage.read_raw_metadata(folder)
-        if not {"observation_space", "action_space"} <= metadata.keys():  # Minari would run the environment to ask it
-            raise ValueError("its metadata.json does not say what observations and actions are")
+        check_files(folder)
         storage = MinariStorage.read(folder)
+        _refuse_pictures(storage)
         names = _names(storage.observation_space)
         known = feature_names(names, len(names), source)
     except ImportError as error:
@@ -75,6 +76,21 @@ def read_minari(
     except _DAMAGE as error:
         raise ValueError(f"{source}: episode {len(parts['skill'])}: {error}") from None
     return Trajectories.of(**parts, features=known if chosen is None else [known[c] for c in chosen], source=source)
+
+
+def _refuse_pictures(storage: Any) -> None:
+    """Refuse pictures that are coded as JPEG, a few bytes of which may stand for any number of pixels."""
+    from gymnasium import spaces
+    from minari.dataset.minari_storage import is_image_space
+
+    def pictured(space: Any) -> bool:
+        parts = space.values() if isinstance(space, spaces.Dict) else space if isinstance(space, spaces.Tuple) else ()
+        return any(map(pictured, parts)) or is_image_space(space)
+
+    if getattr(storage, "_jpeg_encoding", True) and any(
+        map(pictured, (storage.observation_space, storage.action_space))
+    ):
+        raise ValueError("it holds pictures coded as JPEG, which are not read; save it with jpeg_encoding=False")
 
 
 _DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RuntimeError, OSError)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import stat
 import struct
 import tokenize
 import warnings
@@ -26,12 +25,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from jaxtyping import Int, UInt8
 from numpy.lib import format as npy
 
+from vendirl._files import open_regular
 from vendirl.data.layout import feature_names
 from vendirl.data.trajectories import Trajectories
 from vendirl.similarity.features import feature_indices
@@ -47,30 +47,39 @@ _UNREADABLE = (ValueError, TypeError, SyntaxError, tokenize.TokenError, MemoryEr
 """What NumPy raises on headers that are none."""
 
 
-def read_npz(path: str | os.PathLike[str], features: Sequence[int | str] | Any | None = None) -> Trajectories:
+def read_npz(
+    path: str | os.PathLike[str],
+    features: Sequence[int | str] | Any | None = None,
+    *,
+    within: str | os.PathLike[str] | None = None,
+) -> Trajectories:
     """Trajectories from an npz file.
 
     Args:
         path: of the file.
         features: names or numbers of the features to read; all if None. The others are not kept in memory.
+        within: the folder that the file came in, if it was not chosen itself: links below it are not followed.
 
     Raises:
         ValueError: with what is wrong in the file.
     """
     path = Path(path)
-    headers = _headers(path)
-    arrays = {name: _values(path, header) for name, header in headers.items() if name != "observations"}
-    text = arrays.pop("feature_names", None)
-    if text is not None and (text.dtype.kind != "U" or text.ndim != 1):
-        raise ValueError(
-            f"{path}: feature_names must be text, one for each feature, but has type {text.dtype}, shape {text.shape}"
-        )
-    names = None if text is None else text.tolist()
-    shape = headers["observations"].shape
-    known = feature_names(names, shape[-1] if len(shape) > 1 else 1, str(path))
-    chosen = None if features is None else feature_indices(features, known, len(known), str(path), distinct=True)
+    with _opened(path, within) as file:
+        headers = _headers(path, file)
+        arrays = {name: _values(path, file, header) for name, header in headers.items() if name != "observations"}
+        text = arrays.pop("feature_names", None)
+        if text is not None and (text.dtype.kind != "U" or text.ndim != 1):
+            raise ValueError(
+                f"{path}: feature_names must be text, one for each feature, but has type {text.dtype}, shape "
+                f"{text.shape}"
+            )
+        names = None if text is None else text.tolist()
+        shape = headers["observations"].shape
+        known = feature_names(names, shape[-1] if len(shape) > 1 else 1, str(path))
+        chosen = None if features is None else feature_indices(features, known, len(known), str(path), distinct=True)
+        observations = _values(path, file, headers["observations"], chosen if len(shape) > 1 else None)
     return Trajectories.of(
-        _values(path, headers["observations"], chosen if len(shape) > 1 else None),
+        observations,
         features=known if chosen is None else [known[c] for c in chosen],
         source=str(path),
         **arrays,
@@ -128,12 +137,21 @@ class _Header(NamedTuple):
     def bytes(self) -> int:
         return math.prod(self.shape) * self.dtype.itemsize
 
+    @property
+    def compressed(self) -> bool:
+        return self.member.compress_type == zipfile.ZIP_DEFLATED
+
+    @property
+    def held(self) -> int:
+        """The bytes that it takes in memory, where whole numbers become float64."""
+        return math.prod(self.shape) * (8 if self.dtype.kind in "iub" else self.dtype.itemsize)
+
 
 @contextlib.contextmanager
-def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The opened file; whatever is found wrong with it becomes a ValueError that names it."""
+def _archive(path: Path, file: BinaryIO) -> Iterator[zipfile.ZipFile]:
+    """The arrays in an opened file; whatever is found wrong with it becomes a ValueError that names it."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             yield archive
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
@@ -147,10 +165,10 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         ) from None
 
 
-def _headers(path: Path) -> dict[str, _Header]:
+def _headers(path: Path, file: BinaryIO) -> dict[str, _Header]:
     """The headers of the arrays that are of use, by name."""
-    there = _size(path)
-    with _archive(path) as archive:
+    there = os.fstat(file.fileno()).st_size
+    with _archive(path, file) as archive:
         members: dict[str, zipfile.ZipInfo] = {}
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
@@ -161,24 +179,30 @@ def _headers(path: Path) -> dict[str, _Header]:
             if name not in members:
                 found = ", ".join(map(repr, sorted(members)[:10])) or "nothing"
                 raise ValueError(f"there is no array {name!r} in it, only {found}")
-        return {name: _header(archive, members[name], name, there) for name in _KNOWN if name in members}
+        headers = {name: _header(archive, members[name], name, there) for name in _KNOWN if name in members}
+        inflated = sum(header.held for header in headers.values() if header.compressed)
+        if inflated > INFLATED and inflated > 200 * there:
+            raise ValueError(
+                f"its arrays take {inflated} bytes in memory, but are compressed to {there}; if that is so, save it "
+                "with np.savez, which does not compress"
+            )
+        return headers
 
 
-def _size(path: Path) -> int:
-    """The size of a file; pipes and devices, which might never end, are refused before they are opened."""
+def _opened(path: Path, within: str | os.PathLike[str] | None) -> BinaryIO:
+    """The file, if it is one; pipes and devices, which might never end, are refused."""
     try:
-        status = path.stat()
+        file = open_regular(path, within)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} does not exist") from None
     except ValueError as error:
-        raise ValueError(f"{str(path)!r} is not a path: {error}") from None
-    if stat.S_ISDIR(status.st_mode):
-        raise ValueError(f"{path} is a folder, not an npz file")
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError(f"{path} is a device or pipe, not an npz file")
-    if status.st_size == 0:
+        if isinstance(error, UnicodeError) or "\0" in str(path):
+            raise ValueError(f"{str(path)!r} is not a path: {error}") from None
+        raise
+    if not os.fstat(file.fileno()).st_size:
+        file.close()
         raise ValueError(f"{path} is empty")
-    return status.st_size
+    return file
 
 
 def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, there: int) -> _Header:
@@ -199,14 +223,8 @@ def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, there:
         raise ValueError(f"{claim}, which no array of use has")
     if header.bytes != member.file_size - header.start:
         raise ValueError(f"{claim}, {header.bytes} bytes, but {member.file_size - header.start} are there")
-    compressed = member.compress_type == zipfile.ZIP_DEFLATED
-    if not compressed and member.file_size > there:
+    if not header.compressed and member.file_size > there:
         raise ValueError(f"{claim}, {header.bytes} bytes, but the whole file has {there}")
-    if compressed and header.bytes > INFLATED and header.bytes > 200 * min(member.compress_size, there):
-        raise ValueError(
-            f"{claim}, {header.bytes} bytes, but is compressed to {min(member.compress_size, there)}; if that is so, "
-            "save it with np.savez, which does not compress"
-        )
     return header
 
 
@@ -220,17 +238,17 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
         return readers[version](file)
 
 
-def _values(path: Path, header: _Header, chosen: Sequence[int] | None = None) -> np.ndarray:
+def _values(path: Path, file: BinaryIO, header: _Header, chosen: Sequence[int] | None = None) -> np.ndarray:
     """The values of an array, or of chosen columns of it, which are all that is held in memory then."""
-    if header.member.compress_type == zipfile.ZIP_STORED and header.bytes > ON_DISK:
-        mapped = _mapped(path, header)
+    if not header.compressed and header.bytes > ON_DISK:
+        mapped = _mapped(path, file, header)
         return mapped if chosen is None else mapped[..., chosen]
     shape, dtype = header.shape, header.dtype
-    with _archive(path) as archive, archive.open(header.member) as file:
-        file.read(header.start)
+    with _archive(path, file) as archive, archive.open(header.member) as stored:
+        stored.read(header.start)
         if chosen is None or header.fortran:
             flat = np.empty(header.bytes, np.uint8)
-            _fill(file, flat, header.name)
+            _fill(stored, flat, header.name)
             values = flat.view(dtype).reshape(shape[::-1]).T if header.fortran else flat.view(dtype).reshape(shape)
             values = values if chosen is None else values[..., chosen]
         else:
@@ -239,7 +257,7 @@ def _values(path: Path, header: _Header, chosen: Sequence[int] | None = None) ->
             stretch = max(1, _CHUNK // row)
             for first in range(0, rows, stretch):
                 part = np.empty(min(stretch, rows - first) * row, np.uint8)
-                _fill(file, part, header.name)
+                _fill(stored, part, header.name)
                 values[first : first + stretch] = part.view(dtype).reshape(-1, shape[-1])[:, chosen]
             values = values.reshape(*shape[:-1], len(chosen))
     return values
@@ -255,13 +273,18 @@ def _fill(file: Any, flat: UInt8[np.ndarray, " bytes"], name: str) -> None:
         done += got
 
 
-def _mapped(path: Path, header: _Header) -> np.memmap:
-    """An array that is stored as it is in the file, mapped from there."""
+def _mapped(path: Path, file: BinaryIO, header: _Header) -> np.memmap:
+    """An array that is stored as it is in the file, mapped from there once it was read through for its checksum."""
     member = header.member
-    with _archive(path) as archive, open(path, "rb") as file:
+    with _archive(path, file) as archive:
         file.seek(member.header_offset + 26)  # the lengths of name and extra field before the array itself
         sizes = file.read(4)
         first = member.header_offset + 30 + int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little")
         if first + member.file_size > archive.start_dir:
             raise ValueError(f"the array {header.name!r} ends early; the file is damaged")
-    return np.memmap(path, header.dtype, "r", first + header.start, header.shape, "F" if header.fortran else "C")
+        with archive.open(member) as stored:
+            part, left = np.empty(_CHUNK, np.uint8), member.file_size
+            while left:
+                _fill(stored, part[: min(left, _CHUNK)], header.name)
+                left -= min(left, _CHUNK)
+    return np.memmap(file, header.dtype, "r", first + header.start, header.shape, "F" if header.fortran else "C")

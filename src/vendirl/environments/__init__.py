@@ -15,6 +15,7 @@ from vendirl.environments.registry import (
     register,
 )
 from vendirl.environments.spaces import Box, Discrete
+from vendirl.environments.trust import built_in, refuse_untrusted
 
 __all__ = [
     "AnyEnvironment",
@@ -31,12 +32,14 @@ __all__ = [
     "State",
     "Step",
     "as_environment",
+    "built_in",
     "describe",
     "ids",
     "known_suites",
     "make",
     "names",
     "parse_environment",
+    "refuse_untrusted",
     "register",
 ]
 

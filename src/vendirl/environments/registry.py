@@ -30,6 +30,8 @@ class _Entry:
 
 _registry: dict[str, _Entry] = {}
 
+_LONGEST = 2000  # characters of a text
+
 _SUITES = {
     "envpool": (
         "vendirl.environments.suites.envpool",
@@ -83,24 +85,31 @@ def parse_environment(text: str, episode_length: Steps | None = None) -> AnyEnvi
     >>> parse_environment("point(noise=0.01, start=(0.2, 0.5))").start
     (0.2, 0.5)
     """
-    found = re.fullmatch(r"([\w.:/+-]+)\s*(\(.*\))?", text.strip(), re.DOTALL)
-    settings = None if found is None else _settings(found[2] or "()")
-    if settings is not None and episode_length is not None:
+    name, settings = parse_text(text)
+    if episode_length is not None:
         said = settings.setdefault("episode_length", episode_length)
         if said != episode_length:
             raise ValueError(
                 f"the environment {text!r} says how long an episode is, and so does episode_length={episode_length}; "
                 "leave one of them out"
             )
-    if found is None or settings is None:
-        raise ValueError(
-            f"There is no environment {text!r}. Write a name, such as 'point', or a name with settings, such as "
-            f"'point(noise=0.01)'. Known: {', '.join([*names(), *(f'{suite}:...' for suite in _SUITES)])}."
-        )
     try:
-        return make(found[1], **settings)
+        return make(name, **settings)
     except TypeError as error:
         raise ValueError(f"The environment {text!r} cannot be made: {error}") from None
+
+
+def parse_text(text: str) -> tuple[str, dict[str, Any]]:
+    """The name and the settings in a text, `name` or `name(setting=value, ...)`. Nothing is imported or made."""
+    name, bracket, rest = text.strip().partition("(") if len(text) <= _LONGEST else ("", "", "")
+    name, settings = name.rstrip(), _settings(f"({rest}" if bracket else "()")
+    if not re.fullmatch(r"[\w.:/+-]+", name) or settings is None:
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        raise ValueError(
+            f"There is no environment {shown!r}. Write a name, such as 'point', or a name with settings, such as "
+            f"'point(noise=0.01)'. Known: {', '.join([*names(), *(f'{suite}:...' for suite in _SUITES)])}."
+        )
+    return name, settings
 
 
 def as_environment(environment: object, episode_length: Steps | None = None) -> AnyEnvironment:
@@ -155,8 +164,21 @@ def ids(suite: str) -> list[str]:
 
 
 def describe(name: str) -> str:
-    """The one line that says what the environment called `name` is."""
+    """The one line that says what the environment called `name` is. Nothing of another package is imported for it."""
+    if name not in _registry and (value := offered(name)) is not None:
+        return f"from {value}"
     return _entry(name).description
+
+
+def registered(name: str) -> Callable[..., AnyEnvironment] | None:
+    """What makes the environment that was registered in this process by a name, if there is one."""
+    return _registry[name].factory if name in _registry else None
+
+
+def offered(name: str) -> str | None:
+    """The place of what another package offers by a name, "module:object", if there is one; it is not imported."""
+    point = _entry_points().get(name)
+    return None if point is None else point.value
 
 
 def _entry(name: str) -> _Entry:
@@ -164,9 +186,7 @@ def _entry(name: str) -> _Entry:
         return _registry[name]
     points = _entry_points()
     if name in points:
-        factory = points[name].load()
-        lines = (getattr(factory, "__doc__", None) or "").strip().splitlines()
-        return _Entry(factory, lines[0] if lines else f"from {points[name].value}")
+        return _Entry(points[name].load(), f"from {points[name].value}")
     near = nearest(name, names(), cutoff=0.0)
     hint = f" Did you mean {near!r}?" if near else ""
     raise ValueError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from vendirl._text import verbatim
 from vendirl.show import figures
 from vendirl.training.driver import run
 from vendirl.training.progress import progress_bar
@@ -50,9 +51,7 @@ def demo(out: Path, steps: float | None = None) -> None:
         )
         figure.savefig(out / "skills.png", dpi=150)
     console.print(table)
-    console.print(
-        f"The picture is {out / 'skills.png'}; each run is in a folder beside it.", highlight=False, soft_wrap=True
-    )
+    console.print(verbatim(f"The picture is {out / 'skills.png'}; each run is in a folder beside it."), soft_wrap=True)
 
 
 def _fresh(folder: Path) -> Path:

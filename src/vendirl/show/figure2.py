@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.evaluation.evaluate import evaluate
 from vendirl.show import figures
 from vendirl.training.driver import begin, run
@@ -37,10 +38,10 @@ def figure2(out: Path, seed: int = 0) -> dict[str, float]:
         _draw(axis, skills, points)
         axis.set_title(f"{name}\nVendi Score {result.vendi_score:.3f} of {result.ceiling:g}", fontsize=11)
         scores[name] = result.vendi_score
-        console.print(f"{name}: {result}", highlight=False)
+        console.print(verbatim(f"{name}: {result}"))
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=150)
-    console.print(f"The picture is {out}.", highlight=False, soft_wrap=True)
+    console.print(verbatim(f"The picture is {out}."), soft_wrap=True)
     return scores
 
 

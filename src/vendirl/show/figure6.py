@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from rich.console import Console
 
+from vendirl._text import verbatim
 from vendirl.methods import terms
 from vendirl.methods.diayn import DIAYN
 from vendirl.show import figures
@@ -43,7 +44,7 @@ def figure6(out: Path, seed: int = 0, steps: float = 1e6) -> None:
         axis.set_title(name + suffix, fontsize=10)
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, dpi=150)
-    Console().print(f"The picture is {out}.", highlight=False)
+    Console().print(verbatim(f"The picture is {out}."), soft_wrap=True)
 
 
 def draw_boundary(ax: Axes, skills: Run, points: int = 200) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from vendirl._host import keep_compiled_programs
 from vendirl.algorithms import Algorithm
-from vendirl.environments import AnyEnvironment, EnvironmentFailure
+from vendirl.environments import AnyEnvironment, EnvironmentFailure, refuse_untrusted
 from vendirl.methods import Method
 from vendirl.similarity import Similarity, SkillSet, Sum
 from vendirl.training import checkpoint
@@ -30,6 +30,7 @@ from vendirl.training.settings import BLOCK, Settings
 Progress = Callable[[Run, dict[str, Any]], None]
 
 CHECKPOINT_SECONDS = 10.0
+TRUST = "say so with --trust on the command line, or trust=True in Python"
 
 
 class NonFiniteRewardError(FloatingPointError):
@@ -144,6 +145,8 @@ def load(
     similarity: Similarity | str | object | None = None,
     method: Method | str | object | None = None,
     learner: Algorithm | str | object | None = None,
+    *,
+    trust: bool = False,
 ) -> Run:
     """A saved run, at its newest checkpoint.
 
@@ -151,9 +154,13 @@ def load(
         folder: of the run.
         env, similarity, method, learner: what the run was given as an object that its text cannot rebuild, such as an
             environment of your own or `mmd().on(lambda observation: ...)`.
+        trust: whether the environment that the folder names may be made whatever it is. Otherwise one that would
+            import a module, such as "gymnasium:module:Name-v0", is refused; see SECURITY.md.
     """
     folder = Path(folder)
     settings = folders.read_settings(folder)
+    if env is None and not trust:
+        refuse_untrusted(settings.env, folder, TRUST)
     given, _ = described(
         settings.env if env is None else env,
         settings.similarity if similarity is None else similarity,

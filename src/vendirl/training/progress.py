@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from vendirl._text import printable, verbatim
+
 if TYPE_CHECKING:  # a command has its bar before it needs a run, which takes long to import
     from vendirl.training.run import Run
 
@@ -20,7 +22,7 @@ class progress_bar:  # noqa: N801  (used like a function)
     """A bar with steps per second, the score against its ceiling, and the time left; lines if there is no terminal."""
 
     def __init__(self, label: str = "learning"):
-        self.label = label
+        self.label = printable(label)
         self.progress: Progress | None = None
         self.console = Console(stderr=True)
         self.said = time.monotonic()
@@ -54,7 +56,7 @@ class progress_bar:  # noqa: N801  (used like a function)
             return
         self.said = time.monotonic()
         line = f"{self.label}: {run.done / run.epochs:.0%}  {status}"
-        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        self.console.print(verbatim(line), soft_wrap=True)
 
     def __exit__(self, *_: object) -> None:
         if self.progress is not None:

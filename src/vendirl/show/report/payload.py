@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vendirl._files import open_regular, read_regular
 from vendirl.data import Trajectories, read, sources_in
+from vendirl.environments import built_in
 from vendirl.evaluation.comparison import Comparison, compare
 from vendirl.evaluation.evaluate import Diversity, Evaluation, evaluate
 from vendirl.similarity import parse
@@ -68,15 +72,13 @@ def _senses(paths: Sequence[str]) -> list[str]:
 
 
 def _run(path: str) -> dict[str, Any] | None:
-    """Settings, metrics and ceiling of the run that a path belongs to, so far as they can be read."""
+    """The folder and the settings of the run that a path belongs to, if it belongs to one that can be read."""
     for folder in (Path(path), Path(path).parent):
-        try:
-            settings = json.loads((folder / "settings.json").read_text())["settings"]
-            if not isinstance(settings, dict) or not isinstance(settings.get("similarity"), str):
-                return None
-            return {"folder": folder, "settings": settings}
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
+        found = _read_json(folder, "settings.json")
+        if found is not None:
+            settings = found.get("settings") if isinstance(found, dict) else None
+            known = isinstance(settings, dict) and isinstance(settings.get("similarity"), str)
+            return {"folder": folder, "settings": settings} if known else None
     return None
 
 
@@ -91,10 +93,11 @@ def _group(path: str, run: dict[str, Any] | None) -> str:
 def _set(path: str, evaluation: Evaluation, run: dict[str, Any] | None) -> dict[str, Any]:
     data = evaluation.data
     episodes, thinned = _drawn(data)
-    found = _read_json(run["folder"] / "attainable.json") if run else None
+    found = _read_json(run["folder"], "attainable.json") if run else None
     own = run["settings"]["similarity"] if run else None
     # A bound by the rank of the kernel is the ceiling already; what was found by ascent says more.
-    ceiling = found.get("score") if isinstance(found, dict) and found.get("method") != "rank" else None
+    score = found.get("score") if isinstance(found, dict) and found.get("method") != "rank" else None
+    ceiling = float(score) if isinstance(score, int | float) and 1 <= score <= data.n else None
     return {
         "name": path,
         "labels": list(data.labels),
@@ -112,18 +115,36 @@ def _set(path: str, evaluation: Evaluation, run: dict[str, Any] | None) -> dict[
 
 VIDEO_BYTES = 40_000_000
 """A page holds no more of films than this: it is one file, and is to open at once."""
+JSON_BYTES = 100_000_000
+"""More than the metrics of any run; settings and ceilings are far smaller."""
 
 
 def videos(path: Path) -> list[dict[str, Any]]:
-    """The films of `vendirl video`, as data: skill-0.mp4, skill-1.mp4, ... beside the trajectories."""
-    folder = (path if path.is_dir() else path.parent) / "videos"
-    found, total = [], 0
-    for file in sorted(folder.glob("skill-*.mp4"), key=lambda file: (len(file.name), file.name)):
+    """The films of `vendirl video`, as data: skill-0.mp4, skill-1.mp4, ... beside the trajectories.
+
+    A page may be passed on, so it holds only films that lie in the folder themselves: no link is followed.
+
+    Raises:
+        ValueError: if one of them is a link, a pipe or a device.
+    """
+    home = path if path.is_dir() else path.parent
+    found: list[dict[str, Any]] = []
+    left = VIDEO_BYTES
+    for file in sorted((home / "videos").glob("skill-*.mp4"), key=lambda file: (len(file.name), file.name)):
         number = file.stem.removeprefix("skill-")
-        total += file.stat().st_size
-        if number.isdecimal() and total <= VIDEO_BYTES:
-            data = base64.b64encode(file.read_bytes()).decode()
-            found.append({"skill": int(number), "src": f"data:video/mp4;base64,{data}"})
+        if not number.isdecimal():
+            continue
+        with open_regular(file, within=home) as opened:
+            content = opened.read(left + 1)
+        if len(content) > left:
+            warnings.warn(
+                f"the page holds {len(found)} of the films in {home / 'videos'}, since all of them have more than "
+                f"{VIDEO_BYTES // 10**6} MB; film fewer steps (--every), or smaller pictures (--width, --height)",
+                stacklevel=2,
+            )
+            break
+        left -= len(content)
+        found.append({"skill": int(number), "src": f"data:video/mp4;base64,{base64.b64encode(content).decode()}"})
     return found
 
 
@@ -164,11 +185,11 @@ def _drawn(data: Trajectories) -> tuple[list[dict[str, Any]], str | None]:
 def _world(run: dict[str, Any] | None) -> dict[str, Any] | None:
     if run is None:
         return None
-    from vendirl.environments import parse_environment
-
     try:
-        environment = parse_environment(run["settings"]["env"])
-    except (ValueError, TypeError, KeyError, ImportError):
+        environment = built_in(
+            run["settings"].get("env")
+        )  # nothing else: a page is not worth running what a file names
+    except (ValueError, TypeError, ArithmeticError):
         return None
     walls, bounds, start = (getattr(environment, name, None) for name in ("walls", "bounds", "start"))
     if walls is None and bounds is None and start is None:
@@ -184,13 +205,14 @@ def _curve(run: dict[str, Any] | None, ceiling: float | None) -> dict[str, Any] 
     if run is None:
         return None
     try:
-        lines = (run["folder"] / "metrics.jsonl").read_text().splitlines()
-        rows = [json.loads(line) for line in lines if line.strip()]
+        text = read_regular(run["folder"] / "metrics.jsonl", JSON_BYTES, within=run["folder"]).decode()
+        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
         steps = [int(row["env_steps"]) for row in rows]
         scores = [np.atleast_1d(np.asarray(row["vendi_score"], float)).tolist() for row in rows]
-    except (OSError, ValueError, KeyError, TypeError):
+        drawable = all(map(math.isfinite, steps)) and np.isfinite(np.array(scores)).all() and np.ndim(scores) == 2
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None
-    return {"steps": steps, "scores": scores, "ceiling": ceiling} if rows else None
+    return {"steps": steps, "scores": scores, "ceiling": ceiling} if rows and drawable else None
 
 
 def _comparison(groups: dict[str, list[Evaluation]], table: Comparison | None) -> dict[str, Any]:
@@ -217,8 +239,9 @@ def _name(key: str, evaluations: Sequence[Evaluation]) -> str:
     return f"{method} {settings['similarity']} ({folder})"
 
 
-def _read_json(path: Path) -> Any:
+def _read_json(folder: Path, name: str) -> Any:
+    """What a file of a run says; None if there is no such file, or none that can be read."""
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
+        return json.loads(read_regular(folder / name, JSON_BYTES, within=folder))
+    except (OSError, ValueError, RecursionError):
         return None
