@@ -1,10 +1,12 @@
-"""Files that are either the old one or the new one, whole, whatever happens."""
+"""Files that are either the old one or the new one, whole, whatever happens; and files of others, read with care."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -34,3 +36,61 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def open_regular(path: str | os.PathLike[str], within: str | os.PathLike[str] | None = None) -> BinaryIO:
+    """Open a file that others may have made, to read it: only a regular one, so that opening and reading it end.
+
+    Pipes, devices, sockets and folders are refused in words; a missing file raises `FileNotFoundError`, as ever.
+
+    Args:
+        path: the file.
+        within: a folder that holds it, if it came in one: no link below that folder is followed, so that what is read
+            is what came, and not what a link in it points to.
+    """
+    path = Path(path)
+    if within is not None and (link := _link_below(path, Path(within))) is not None:
+        raise ValueError(
+            f"{link} is a link, and links in a folder are not followed, since they could lead to any file; put a copy "
+            "of the file in its place"
+        )
+    _refuse_irregular(path, os.stat(path).st_mode)  # before it is opened, since opening alone can do things to devices
+    flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _flag("O_BINARY")
+    descriptor = os.open(path, flags | (_flag("O_NOFOLLOW") if within is not None else 0))
+    try:
+        _refuse_irregular(path, os.fstat(descriptor).st_mode)  # again, in case that it was replaced in between
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: str | os.PathLike[str], most_bytes: int, within: str | os.PathLike[str] | None = None) -> bytes:
+    """The content of a file that others may have made: a regular one (see `open_regular`) of at most so many bytes."""
+    with open_regular(path, within) as file:
+        content = file.read(most_bytes + 1)  # whatever size it claims to have
+    if len(content) > most_bytes:
+        raise ValueError(f"{path} is larger than {most_bytes:,} bytes, which is more than such a file can need")
+    return content
+
+
+def _link_below(path: Path, folder: Path) -> Path | None:
+    """The first link on the way from a folder to a file in it."""
+    steps = path.relative_to(folder).parts
+    if ".." in steps:
+        raise ValueError(f"{path} does not lie in {folder}")
+    ways = (folder.joinpath(*steps[: i + 1]) for i in range(len(steps)))
+    return next((way for way in ways if way.is_symlink()), None)
+
+
+def _refuse_irregular(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    kind = kinds.get(stat.S_IFMT(mode), "a device")
+    raise ValueError(f"{path} is {kind}, not a regular file, so it is not read")
+
+
+def _flag(name: str) -> int:
+    """A flag of `os.open`, where the system has it."""
+    return getattr(os, name, 0)
