@@ -11,11 +11,13 @@ import ast
 import dataclasses
 import importlib
 import importlib.metadata
+import math
 import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from vendirl._checks import nearest
+from vendirl._checks import LARGEST, nearest
+from vendirl._text import short, syntax
 from vendirl.environments.environment import Environment, Steps
 from vendirl.environments.host import HostEnvironment
 
@@ -29,6 +31,7 @@ class _Entry:
 
 
 _registry: dict[str, _Entry] = {}
+_LONGEST = 10_000  # characters of a name with its settings
 
 _SUITES = {
     "envpool": (
@@ -68,7 +71,9 @@ def make(name: str, **settings: Any) -> AnyEnvironment:
         return _entry(name).factory(**settings)
     if suite not in _SUITES:
         near = nearest(suite, _SUITES, cutoff=0.0)
-        raise ValueError(f"There is no suite {suite!r}. Did you mean {near}:{inner}? Known: {', '.join(_SUITES)}.")
+        raise ValueError(
+            f"There is no suite {short(suite)!r}. Did you mean {near}:{short(inner)}? Known: {', '.join(_SUITES)}."
+        )
     module, factory, _ = _SUITES[suite]
     return getattr(importlib.import_module(module), factory)(inner, **settings)
 
@@ -83,24 +88,26 @@ def parse_environment(text: str, episode_length: Steps | None = None) -> AnyEnvi
     >>> parse_environment("point(noise=0.01, start=(0.2, 0.5))").start
     (0.2, 0.5)
     """
-    found = re.fullmatch(r"([\w.:/+-]+)\s*(\(.*\))?", text.strip(), re.DOTALL)
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise ValueError(f"the name of an environment must be a text of at most {_LONGEST} characters")
+    found = re.fullmatch(r"([\w.:/+-]+)(?:\s*+(\(.*\)))?+", text.strip(), re.DOTALL)
     settings = None if found is None else _settings(found[2] or "()")
     if settings is not None and episode_length is not None:
         said = settings.setdefault("episode_length", episode_length)
         if said != episode_length:
             raise ValueError(
-                f"the environment {text!r} says how long an episode is, and so does episode_length={episode_length}; "
-                "leave one of them out"
+                f"the environment {short(text)!r} says how long an episode is, and so does "
+                f"episode_length={episode_length}; leave one of them out"
             )
     if found is None or settings is None:
         raise ValueError(
-            f"There is no environment {text!r}. Write a name, such as 'point', or a name with settings, such as "
+            f"There is no environment {short(text)!r}. Write a name, such as 'point', or a name with settings, such as "
             f"'point(noise=0.01)'. Known: {', '.join([*names(), *(f'{suite}:...' for suite in _SUITES)])}."
         )
     try:
         return make(found[1], **settings)
-    except TypeError as error:
-        raise ValueError(f"The environment {text!r} cannot be made: {error}") from None
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"The environment {short(text)!r} cannot be made: {error}") from None
 
 
 def as_environment(environment: object, episode_length: Steps | None = None) -> AnyEnvironment:
@@ -130,13 +137,22 @@ def as_environment(environment: object, episode_length: Steps | None = None) -> 
 def _settings(text: str) -> dict[str, Any] | None:
     """{setting: value} of "(setting=value, ...)"; None if it is not of that kind."""
     try:
-        tree = ast.parse(f"_{text}", mode="eval").body
-        match tree:
+        match tree := syntax(f"_{text}"):
             case ast.Call(func=ast.Name(id="_"), args=[], keywords=keywords) if all(k.arg for k in keywords):
-                return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+                names = [str(keyword.arg) for keyword in keywords]
+                if len(set(names)) == len(names) and all(map(_moderate, ast.walk(tree))):
+                    return {k: ast.literal_eval(keyword.value) for k, keyword in zip(names, keywords, strict=True)}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     return None
+
+
+def _moderate(node: ast.AST) -> bool:
+    """Whether what a node of the tree says is not a number that is too large to compute with."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return abs(value) <= LARGEST or value == math.inf
+    return True
 
 
 def names() -> tuple[str, ...]:
@@ -170,7 +186,7 @@ def _entry(name: str) -> _Entry:
     near = nearest(name, names(), cutoff=0.0)
     hint = f" Did you mean {near!r}?" if near else ""
     raise ValueError(
-        f"There is no environment {name!r}.{hint} Known: {', '.join(names())}, and those of suites, such as "
+        f"There is no environment {short(name)!r}.{hint} Known: {', '.join(names())}, and those of suites, such as "
         "envpool:Ant-v5."
     )
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from vendirl._checks import AnyArray, finite, place, real_numbers
+from vendirl._checks import LARGEST, AnyArray, finite, place, real_numbers, shown
 
 PSD = Literal["clip", "error", "nearest"]
 Order = float | Sequence[float]
@@ -121,8 +121,13 @@ def orders_of(q: Any) -> list[float]:
     for order in orders:
         if isinstance(order, jax.core.Tracer):
             raise TypeError("q must be a number that is known before compiling, not a traced value; make it static")
-        if not isinstance(order, int | float | np.number | np.ndarray) or math.isnan(float(order)) or order < 0:
-            raise ValueError(f"q must be a number in [0, inf] or a list of such, but is {order!r}")
+        if (
+            not isinstance(order, int | float | np.number | np.ndarray)
+            or np.ndim(order)
+            or not order >= 0
+            or (LARGEST < order < math.inf)
+        ):
+            raise ValueError(f"q must be a number in [0, inf] or a list of such, but is {shown(order)}")
     return [float(order) for order in orders]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from vendirl._checks import LARGEST, shown
+
 
 def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
     try:
@@ -30,14 +32,14 @@ def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
 
 
 def checked_order(q: Any) -> float:
-    sound = isinstance(q, int | float | np.number) and not math.isnan(float(q)) and float(q) >= 0
+    sound = isinstance(q, int | float | np.number) and q >= 0 and not LARGEST < q < math.inf
     check(sound, "q", "be a number in [0, inf]", q)
     return float(q)
 
 
 def check(sound: bool | np.bool_, name: str, must: str, value: Any) -> None:
     if not sound:
-        raise ValueError(f"{name} must {must}, but is {value!r}")
+        raise ValueError(f"{name} must {must}, but is {shown(value)}")
 
 
 def refuse_unknown(name: Any, known: tuple[str, ...], what: str) -> None:
