@@ -114,7 +114,7 @@ def _some_whole_number(value: Any, name: str) -> None:
 
 
 def _some_number(value: Any, name: str) -> None:
-    if not is_number(value) or np.ndim(value) or math.isnan(value) or (LARGEST < abs(value) < math.inf):
+    if not is_number(value) or np.ndim(value) or value != value or (isinstance(value, int) and abs(value) > LARGEST):
         raise ValueError(f"{name} must be a number, but is {shown(value)}")
 
 
@@ -130,30 +130,37 @@ Bounds = tuple[float, float]
 """The least and the most that a setting may be."""
 
 
-def check_settings(settings: Any, name: str = "", bounds: Mapping[str, Bounds] | None = None) -> None:
-    """Refuse fields of a dataclass that are not of the kind that they say, or out of bounds.
+def check_settings(settings: Any, name: str = "", given: Mapping[str, Any] | None = None) -> None:
+    """Refuse settings that are not of the kind that their dataclass says, or beyond its `bounds`, if it has some.
 
     Values that JAX is tracing, and fields of other kinds than numbers, text, truth values and widths, are let pass.
 
     Args:
         settings: the dataclass.
-        name: what messages put before the name of a field.
-        bounds: the least and the most that fields of numbers may be, each of them included.
+        name: what messages put before the name of a setting.
+        given: values that it is about to be made of, in place of those that it has.
     """
     for field in dataclasses.fields(settings):
-        value, kind, label = getattr(settings, field.name), field.type, f"{name}{field.name}"
-        kind = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
+        if given is not None and field.name not in given:
+            continue
+        value = getattr(settings, field.name) if given is None else given[field.name]
+        kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
         known = _KINDS.get(kind.removesuffix(" | None"))
         if known is None or isinstance(value, jax.Array) or (value is None and kind.endswith(" | None")):
             continue
-        least, most = (bounds or {}).get(field.name, (-math.inf, math.inf))
-        if known is _some_whole_number and math.isfinite(least) and math.isfinite(most):
-            whole_number(value, label, int(least), int(most))
-        known(value, label)
-        if known is _some_number and not least <= value <= most:
-            low = "" if least == -math.inf else f" of at least {least:g}"
-            high = "" if most == math.inf else f"{' and' if low else ' of'} at most {most:g}"
-            raise ValueError(f"{label} must be a number{low}{high}, but is {shown(value)}")
+        bounds: Bounds = getattr(settings, "bounds", {}).get(field.name, (-math.inf, math.inf))
+        _check_setting(value.item() if isinstance(value, np.generic) else value, f"{name}{field.name}", known, bounds)
+
+
+def _check_setting(value: Any, name: str, known: Callable[[Any, str], None], bounds: Bounds) -> None:
+    least, most = bounds
+    if known is _some_whole_number and math.isfinite(least) and math.isfinite(most):
+        whole_number(value, name, int(least), int(most))
+    known(value, name)
+    if known is _some_number and not least <= value <= most:
+        low = "" if least == -math.inf else f" of at least {least:g}"
+        high = "" if most == math.inf else f"{' and' if low else ' of'} at most {most:g}"
+        raise ValueError(f"{name} must be a number{low}{high}, but is {shown(value)}")
 
 
 def nearest(name: Any, known: Iterable[str], cutoff: float = 0.6) -> str | None:

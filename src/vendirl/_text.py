@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 import jax
 import numpy as np
 
-from vendirl._checks import LARGEST, nearest, some_of
+from vendirl._checks import LARGEST, check_settings, nearest, some_of
 
 T = TypeVar("T")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -174,6 +174,9 @@ class Expressions(Generic[T]):
             if keyword.arg in values:
                 raise ValueError(f"{name}: setting {keyword.arg!r} is given twice")
             values[keyword.arg] = _value(keyword.value)
+        made = inspect.unwrap(factory)
+        if hasattr(made, "bounds"):  # it says what its settings may be
+            check_settings(made, f"{name}: ", values)
         base: Any = usual(names[name])
         return _built(factory if base is None else partial(dataclasses.replace, base), [], values)
 
@@ -212,9 +215,9 @@ def syntax(text: str) -> ast.expr:
         return ast.parse(text, mode="eval").body
 
 
-def short(text: str) -> str:
+def short(text: str, most: int = 80) -> str:
     """A text as a message shows it."""
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def settings_text(name: str, settings: Any) -> str:
@@ -238,7 +241,7 @@ def written(value: Any) -> str:
     ):
         value = value.tolist()
     if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+        return f"{value:g}" if float(f"{value:g}") == value and f"{value:g}" != "-0" else repr(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(written(v) for v in value)}]"
     return repr(value)

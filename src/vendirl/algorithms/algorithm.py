@@ -77,7 +77,7 @@ class Algorithm(abc.ABC):
     """The least and the most that its settings may be, by name."""
 
     def __post_init__(self) -> None:
-        check_settings(self, f"{self.name}.", self.bounds)
+        check_settings(self, f"{self.name}.")
 
     @property
     def rewards_anew(self) -> bool:

@@ -19,6 +19,7 @@ from vendirl.cli.demo import Demo
 from vendirl.cli.figure2 import Figure2
 from vendirl.cli.figure6 import Figure6
 from vendirl.cli.listing import List
+from vendirl.cli.refusals import in_one_line
 from vendirl.cli.report import Report
 from vendirl.cli.score import Score
 from vendirl.cli.train import Train
@@ -45,12 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     try:
         kinds: Any = reduce(or_, (Annotated[kind, subcommand(name)] for name, kind in COMMANDS.items()))
-        command = tyro.cli(
-            kinds,
-            prog="vendirl",
-            description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
-            args=arguments,
-        )
+        with in_one_line():
+            command = tyro.cli(
+                kinds,
+                prog="vendirl",
+                description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
+                args=arguments,
+            )
         keep_compiled_programs()
         gc.freeze()  # what was imported stays: looking through it again and again would take a tenth of the start
         command.prepare()

@@ -2,7 +2,6 @@
 
 import abc
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
@@ -25,7 +24,7 @@ _MOVES = np.array(
 _CLEARANCE = 1e-4
 
 
-def _checked_start(start: Iterable[float]) -> tuple[float, float]:
+def _checked_start(start: Any) -> tuple[float, float]:
     try:
         values = [float(value) for value in start]
     except (TypeError, ValueError, OverflowError):
@@ -35,15 +34,15 @@ def _checked_start(start: Iterable[float]) -> tuple[float, float]:
     return values[0], values[1]
 
 
-def _checked_step_size(value: float) -> float:
+def _checked_step_size(value: Any) -> float:
     return _checked_number("step_size", value, above=0.0)
 
 
-def _checked_noise(value: float) -> float:
+def _checked_noise(value: Any) -> float:
     return _checked_number("noise", value, least=0.0)
 
 
-def _checked_number(name: str, value: float, above: float = -math.inf, least: float = -math.inf) -> float:
+def _checked_number(name: str, value: Any, above: float = -math.inf, least: float = -math.inf) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

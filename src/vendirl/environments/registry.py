@@ -107,7 +107,7 @@ def parse_environment(text: str, episode_length: Steps | None = None) -> AnyEnvi
     try:
         return make(found[1], **settings)
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"The environment {short(text)!r} cannot be made: {error}") from None
+        raise ValueError(f"The environment {short(text)!r} cannot be made: {short(str(error), 300)}") from None
 
 
 def as_environment(environment: object, episode_length: Steps | None = None) -> AnyEnvironment:

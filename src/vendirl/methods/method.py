@@ -48,7 +48,7 @@ class Method(abc.ABC):
     """The least and the most that its settings may be, by name."""
 
     def __post_init__(self) -> None:
-        check_settings(self, f"{self.name}: ", self.bounds)
+        check_settings(self, f"{self.name}: ")
 
     # What most methods are not. One that is says so by a class variable, `separate: ClassVar[bool] = True`.
 

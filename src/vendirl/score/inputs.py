@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, Literal, get_args
@@ -121,12 +120,8 @@ def orders_of(q: Any) -> list[float]:
     for order in orders:
         if isinstance(order, jax.core.Tracer):
             raise TypeError("q must be a number that is known before compiling, not a traced value; make it static")
-        if (
-            not isinstance(order, int | float | np.number | np.ndarray)
-            or np.ndim(order)
-            or not order >= 0
-            or (LARGEST < order < math.inf)
-        ):
+        large = isinstance(order, int) and order > LARGEST  # more than a float can hold
+        if not isinstance(order, int | float | np.number | np.ndarray) or np.ndim(order) or not order >= 0 or large:
             raise ValueError(f"q must be a number in [0, inf] or a list of such, but is {shown(order)}")
     return [float(order) for order in orders]
 

@@ -125,7 +125,7 @@ class Settings:
 
     def check(self) -> None:
         """Refuse what is wrong in itself, whatever the environment."""
-        check_settings(self, bounds=self.bounds)
+        check_settings(self)
         one_of(self.reward, get_args(Transform), "reward")
         if self.seed + self.seeds > 2**32:
             raise ValueError(f"seed must be less than 2**32 - {shown(self.seeds)}, but is {shown(self.seed)}")
@@ -196,6 +196,7 @@ def _learner_of(usual: Algorithm, given: Any, name: str) -> Algorithm:
             near = nearest(key, known)
             hint = f"did you mean {near!r}? " if near else ""
             raise TypeError(f"{name} has no setting {shown(key)}; {hint}It has {', '.join(known)}")
+    check_settings(usual, f"{name}.", given)
     return dataclasses.replace(usual, **given)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
 
 
 def checked_order(q: Any) -> float:
-    sound = isinstance(q, int | float | np.number) and q >= 0 and not LARGEST < q < math.inf
+    sound = isinstance(q, int | float | np.number) and q >= 0 and not (isinstance(q, int) and q > LARGEST)
     check(sound, "q", "be a number in [0, inf]", q)
     return float(q)
 
