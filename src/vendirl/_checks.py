@@ -30,19 +30,12 @@ Index = int | np.integer | Int[AnyArray, ""]
 """The number of something in a list, counted from 0: Python's, NumPy's, or one of JAX that may be traced."""
 
 
-LARGEST = 1e300
-"""Numbers beyond this are refused where they are not called infinite: their products would be."""
 _LONGEST_NAME = 200
 _writer = reprlib.Repr()
-_writer.maxstring = _writer.maxother = 80
-_writer.maxlong = 40
-
-
-def shown(value: Any) -> str:
-    """A value as a message shows it: on one line, and not longer than one reads, whatever it is."""
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 500:
-        return f"a number of about {value.bit_length() * 30103 // 100000} digits"  # Python itself would not write it
-    return " ".join(_writer.repr(value).split())
+_writer.maxstring = _writer.maxother = _writer.maxlong = 80
+_writer.maxlist = _writer.maxtuple = 12
+LARGEST = float(np.finfo(np.float32).max)
+"""Compiled code computes in float32, to which anything beyond is infinite."""
 
 
 def is_number(x: Any) -> bool:
@@ -50,12 +43,32 @@ def is_number(x: Any) -> bool:
     return isinstance(x, int | float | np.number | jax.Array) and not isinstance(x, bool)
 
 
+def as_float(value: Any) -> float:
+    """A number as a float; NaN for a whole number that is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def shown(value: Any) -> str:
+    """A value for a message, on one line and cut where it would be too long to read; a whole number of hundreds of
+    digits by how many they are."""
+    if isinstance(value, int) and value.bit_length() > 1024:
+        return f"a whole number of {value.bit_length()} bits"
+    try:
+        return " ".join(_writer.repr(value).split())
+    except ValueError:  # there is such a number in it, which Python does not write
+        return f"a {type(value).__name__} of numbers that are too large to write"
+
+
 def positive(value: Any, name: str) -> None:
     """Refuse what is not a positive finite number."""
     if isinstance(value, jax.core.Tracer):
         return
-    if not is_number(value) or np.ndim(value) or not 0 < value < np.inf or (isinstance(value, int) and value > LARGEST):
-        raise ValueError(f"{name} must be a positive finite number, but is {shown(value)}")
+    if not is_number(value) or np.ndim(value) or not 0 < as_float(value) <= LARGEST:
+        limit = f" of at most {LARGEST:.3g}" if is_number(value) and not np.ndim(value) and value > LARGEST else ""
+        raise ValueError(f"{name} must be a positive finite number{limit}, but is {shown(value)}")
 
 
 def whole_number(value: Any, name: str, least: int = 1, most: int | None = None) -> None:

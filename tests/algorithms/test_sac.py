@@ -144,6 +144,19 @@ def test_returns_over_several_steps_by_hand():
     np.testing.assert_allclose(cut[1], [0.125, 0.25, 0.5, 0.25, 0.5])  # cut off after step 2: its successor is valued
 
 
+@pytest.mark.parametrize("successor", [False, True])
+def test_the_lower_critic_is_chosen_without_asking_for_equal_numbers(successor):
+    """Else its derivative is 0 / 0 where a compiler computes a value twice, with other rounding."""
+    sac = dataclasses.replace(PLAIN, successor=successor)
+    q, z = jnp.array([[[1.0], [4.0]], [[2.0], [3.0]]]), jnp.ones((2, 1))
+    np.testing.assert_array_equal(sac._lower(q, z), [[1.0], [3.0]])
+    slope = jax.grad(lambda q: jnp.sum(sac._lower(q, z)))
+    np.testing.assert_array_equal(slope(q), [[[1.0], [0.0]], [[0.0], [1.0]]])
+    asked = str(jax.make_jaxpr(slope)(q))
+    assert " eq " not in asked
+    assert " div " not in asked
+
+
 def test_the_replay_keeps_the_latest():
     _, learner, _ = train(Endless(), dataclasses.replace(PLAIN, capacity=4 * 16 * 8, updates=1), 6)
     assert learner.replay.rewards.shape == (64, 8)

@@ -315,10 +315,12 @@ class SAC(Algorithm):
         return jax.vmap(lambda critic: jax.vmap(critic)(x))(critics)
 
     def _lower(self, q: Float[Array, "2 B outputs"], z: Float[Array, "B n"]) -> Float[Array, "B outputs"]:
-        """Of the two critics' values, or vectors, the one with the lower Q."""
-        if not self.successor:
-            return q.min(0)
-        worth = jnp.sum(q * z, -1)
+        """Of the two critics' values, or vectors, the one with the lower Q.
+
+        It is chosen rather than `q.min(0)`, whose derivative divides by how many of the values equal the least: a
+        compiler that computes them twice, with other rounding, finds that none does, and 0 / 0 is not a number.
+        """
+        worth = jnp.sum(q * z, -1) if self.successor else q[..., 0]
         return jnp.where((worth[0] < worth[1])[:, None], q[0], q[1])
 
     @property

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from vendirl._checks import AnyArray, Index
+from vendirl._checks import AnyArray, Index, an_array
 from vendirl.memory.memory import FadingMemory, SkillMemory
 from vendirl.memory.queue import Fading, Queue
 from vendirl.score.border import Border
@@ -140,7 +140,9 @@ def _checked_skill(skill: Index, n: int) -> Int[Array, ""]:
 
 def _checked(observations: Any, features: int) -> Float[Array, "c {features}"]:
     """Observations of a memory's kind as an array of floating-point numbers."""
-    observations = jnp.asarray(observations)
+    observations = (
+        observations if isinstance(observations, jax.Array) else jnp.asarray(an_array(observations, "observations"))
+    )
     if observations.ndim != 2 or observations.shape[0] == 0 or observations.shape[1] != features:
         raise ValueError(
             f"observations must have shape (steps, {features}), as those in the memory have {features} features, but "

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from vendirl._checks import LARGEST, AnyArray, finite, place, real_numbers, shown
+from vendirl._checks import AnyArray, as_float, finite, place, real_numbers, shown
 
 PSD = Literal["clip", "error", "nearest"]
 Order = float | Sequence[float]
@@ -87,6 +87,12 @@ def check_kernel(K: Float[np.ndarray, "*batch n n"]) -> None:
             f"K: item {place(at)} has similarity {value:.6g} to itself, but k(a, a) must be 1"
             + (" (a zero diagonal cannot be normalised)" if value == 0 else "; use K / sqrt(outer(diag(K), diag(K)))")
         )
+    if max(K.max(), -K.min()) > 1 + 1e-3:  # without a copy of a large K
+        at = np.unravel_index(K.argmax() if K.max() > 1 + 1e-3 else K.argmin(), K.shape)
+        raise ValueError(
+            f"K{place(at)} = {K[at]:.6g}, but items that have similarity 1 to themselves cannot have one beyond 1 to "
+            "others; use a similarity with |k(a, b)| <= 1"
+        )
     gap = np.zeros(()) if sound else np.abs(K - np.swapaxes(K, -1, -2))
     if gap.max() > 1e-4:
         at = np.unravel_index(gap.argmax(), gap.shape)
@@ -107,8 +113,9 @@ def checked_weights(weights: Float[AnyArray, " ..."] | None, n: int) -> Float[An
         if (weights < 0).any():
             at = np.unravel_index(weights.argmin(), weights.shape)
             raise ValueError(f"weights must not be negative, but weights{place(at)} is {weights.min():.6g}")
-        if (weights.sum(-1) <= 0).any():
+        if (weights.max(-1) <= 0).any():
             raise ValueError("weights are all zero: at least one item must have a positive weight")
+        weights = weights / weights.max(-1, keepdims=True)  # so that their sum is not beyond what a float can hold
     return weights / weights.sum(-1, keepdims=True)
 
 
@@ -120,9 +127,10 @@ def orders_of(q: Any) -> list[float]:
     for order in orders:
         if isinstance(order, jax.core.Tracer):
             raise TypeError("q must be a number that is known before compiling, not a traced value; make it static")
-        large = isinstance(order, int) and order > LARGEST  # more than a float can hold
-        if not isinstance(order, int | float | np.number | np.ndarray) or np.ndim(order) or not order >= 0 or large:
-            raise ValueError(f"q must be a number in [0, inf] or a list of such, but is {shown(order)}")
+        if not isinstance(order, int | float | np.number | np.ndarray) or not as_float(order) >= 0:
+            raise ValueError(
+                f"q must be a number in [0, inf] that a float can hold, or a list of such; it is {shown(order)}"
+            )
     return [float(order) for order in orders]
 
 

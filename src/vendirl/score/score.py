@@ -41,7 +41,8 @@ def vendi_score(
     Args:
         K: (..., n, n) similarities with K_ii = 1, NumPy or JAX.
         q: the order, in [0, ∞], or a list of orders, which adds a last axis to the result.
-        weights: (..., n) abundance p_i >= 0 of each item, scaled to sum to one; uniform if None.
+        weights: (..., n) abundance p_i >= 0 of each item, scaled to sum to one; uniform if None. Under `jit` the score
+            is NaN if their sum is beyond what their type can hold.
         psd: what to do with negative eigenvalues, which a similarity that is not positive semidefinite may have:
             "clip" sets them to zero and rescales the rest to the same sum, "error" refuses, "nearest" first
             replaces K by the nearest correlation matrix in the Frobenius norm (not differentiable in reverse).

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from vendirl._checks import AnyArray, Number
+from vendirl._checks import AnyArray, Number, as_float, shown
 from vendirl._text import written
 from vendirl.similarity.deals import Episodes, Regrouping
 from vendirl.similarity.observations import Observations, Queued, SkillSet
@@ -19,6 +19,8 @@ from vendirl.similarity.regrouping import Joined
 from vendirl.similarity.similarity import Features, Similarity
 
 Weight = float | Float[Array, ""]
+_MOST = 1e30
+"""The largest weight, and the inverse of the smallest: sums of so many stay finite in float32."""
 
 
 class Combination(Similarity):
@@ -106,6 +108,14 @@ class Sum(Combination):
     weights: tuple[Weight, ...]
     terms: tuple[Similarity, ...]
 
+    def __check_init__(self) -> None:
+        for weight in self.weights:
+            if not isinstance(weight, jax.Array) and not 1 / _MOST <= weight <= _MOST:
+                raise ValueError(
+                    f"the weights of similarities, and their products, must lie between {1 / _MOST:g} and {_MOST:g}, "
+                    f"but one is {weight:g}; only their ratios count, so divide all by the same number"
+                )
+
     @classmethod
     def of(cls, *parts: Similarity) -> Sum:
         """The sum of similarities, those that are sums already taken apart."""
@@ -165,8 +175,8 @@ class Product(Combination):
 def weighted(k: Similarity, weight: Number) -> Similarity:
     """weight * k."""
     if not isinstance(weight, jax.core.Tracer):
-        if np.ndim(weight) or not 0 < weight < np.inf:
-            raise ValueError(f"the weight of a similarity must be positive and finite, but is {weight}")
+        if np.ndim(weight) or not 0 < as_float(weight) < np.inf:
+            raise ValueError(f"the weight of a similarity must be positive and finite, but is {shown(weight)}")
         weight = weight if isinstance(weight, jax.Array) else float(weight)
     weights, terms = zip(*_weighted_terms(k), strict=True)
     return Sum(tuple(w * weight for w in weights), terms)

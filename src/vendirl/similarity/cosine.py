@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Real
 
-from vendirl._checks import AnyArray, Number, checked_by, positive, truth_value
+from vendirl._checks import AnyArray, Number, checked_by, positive, shown, truth_value
 from vendirl.similarity.kinds import MomentSimilarity
 from vendirl.similarity.moments import Moments
 
@@ -24,8 +24,8 @@ def check_center(center: Any, name: str) -> None:
         return
     try:
         values = np.asarray(center, float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number or one number per feature, but is {center!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number or one number per feature, but is {shown(center)}") from None
     if values.ndim > 1 or not np.isfinite(values).all():
         raise ValueError(f"{name} must be a finite number or one number per feature, but is {center!r}")
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from vendirl._checks import AnyArray, Index, real_numbers
+from vendirl._checks import AnyArray, Index, an_array, real_numbers
 
 
 class Observations(eqx.Module):
@@ -163,7 +163,7 @@ def _skill_set(trajectories: Any) -> SkillSet:
 def _of_one_skill(skill: Any, i: int) -> list[Float[np.ndarray, "_ _"]]:
     """The (T, D) trajectories of skill i."""
     if isinstance(skill, jax.Array | np.ndarray) and skill.dtype != object:
-        skill = np.asarray(skill)
+        skill = an_array(skill, f"trajectories[{i}]")
         if skill.ndim not in (2, 3):
             raise ValueError(f"trajectories[{i}] must have shape (T, D) or (N, T, D), but has shape {skill.shape}")
         skill = [skill] if skill.ndim == 2 else list(skill)
@@ -215,4 +215,11 @@ def _refuse_non_finite(points: Float[AnyArray, "n N T D"]) -> None:
         raise ValueError(
             f"trajectories must be finite, but feature {feature} of skill {skill}, trajectory {trajectory}, "
             f"step {step} is {np.asarray(points)[skill, trajectory, step, feature]}"
+        )
+    # Squares, and sums of them, must be numbers too: else a direction would be 0 and a score above its ceiling.
+    most = float(np.sqrt(jnp.finfo(points.dtype).max / points[0].size)) / 4
+    if (largest := float(np.abs(np.asarray(points)).max())) > most:
+        raise ValueError(
+            f"trajectories hold values up to {largest:.3g}, whose squares are too large for {points.dtype}: divide the "
+            f"features by their scale, so that none is beyond {most:.2g}"
         )

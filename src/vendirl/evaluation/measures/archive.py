@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from vendirl._checks import AnyArray
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measures.measure import Measure
-from vendirl.evaluation.measures.observed import Features, columns_of, names_of, observed
+from vendirl.evaluation.measures.observed import Features, columns_of, constant, names_of, observed
 
 Descriptor = Literal["final", "mean"]
 
@@ -129,8 +129,7 @@ def _bounds(
     if bounds is None:
         x = observed(data, columns)
         low, high = x.min(0), x.max(0)
-        flat = high - low <= 1e-6 * np.maximum(np.abs(low), np.abs(high))  # constant: any width will do
-        high = np.where(flat, low + np.maximum(1, np.abs(low)), high)
+        high = np.where(constant(x), low + np.maximum(1, np.abs(low)), high)  # any width will do
         return low, high, "bounds are the range of these data; give bounds to compare with other data"
     given = np.asarray(bounds, np.float64)
     if given.shape != (len(columns), 2):

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from vendirl.data.trajectories import Trajectories
-from vendirl.evaluation.measures.observed import Features, columns_of, names_of, observed, skill_of_step
+from vendirl.evaluation.measures.observed import Features, columns_of, constant, names_of, observed, skill_of_step
 
 Bin = float | Sequence[float] | Float[np.ndarray, " k"] | None | Any
 """The width of cells, one for all features or one for each; whatever `checked_widths` does not refuse."""
@@ -84,8 +84,8 @@ def _default_widths(x: Float[np.ndarray, "steps k"]) -> Float[np.ndarray, " k"]:
     top = np.maximum(np.abs(low), np.abs(high))
     return np.array(
         [
-            _round_down(b / 20 - a / 20) if b - a > _CLOSE * t else max(1.0, t)  # rounding noise is not a range
-            for a, b, t in zip(low, high, top, strict=True)
+            max(1.0, t) if flat else _round_down(b / 20 - a / 20)  # rounding noise is not a range
+            for a, b, t, flat in zip(low, high, top, constant(x), strict=True)
         ]
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
-from vendirl._checks import AnyArray
+from vendirl._checks import AnyArray, an_array
 from vendirl.evaluation.measures.measure import Measure
 from vendirl.score.inputs import check_kernel
 
@@ -103,7 +103,7 @@ def magnitude(K: Float[AnyArray, "n n"] | Any) -> Measure:
 
 def checked_kernel(K: Float[AnyArray, "n n"] | Any) -> Float[np.ndarray, "n n"]:
     """K as a symmetric float64 matrix; what is not a matrix of similarities is refused."""
-    K = np.asarray(K, np.float64)
+    K = np.asarray(an_array(K, "K"), np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
         raise ValueError(f"K must be an (n, n) kernel matrix, but has shape {K.shape}")
     check_kernel(K)

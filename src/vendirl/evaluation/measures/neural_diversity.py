@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from vendirl._checks import AnyArray
+from vendirl._checks import AnyArray, an_array
 from vendirl.evaluation.measures.measure import Measure
 
 _NAME = "System Neural Diversity"
@@ -85,7 +85,7 @@ def _mean_over_pairs(
 
 def finite_array(x: Any, name: str, ndim: int | None = None) -> Float[np.ndarray, " ..."]:
     """A finite array of as many axes as its name or `ndim` says."""
-    array = np.asarray(x, np.float64)
+    array = np.asarray(an_array(x, name), np.float64)
     wanted = {"means": 3, "probabilities": 3}.get(name, ndim)
     if wanted is not None and (array.ndim != wanted or 0 in array.shape):
         axes = {1: "(S,)", 2: "(S, D)", 3: "(n, S, A)"}[wanted]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from vendirl.data.trajectories import Trajectories
 from vendirl.similarity.features import feature_indices
@@ -60,7 +60,19 @@ def sample_steps(data: Trajectories, limit: int, seed: int) -> Int[np.ndarray, "
 def scaling(x: Float[np.ndarray, "M D"]) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
     """(D,) centre and width of (M, D) values, (x - centre) / width having unit variance; the width of a feature that
     is constant but for rounding is infinite, which makes it 0 rather than noise."""
-    top = np.abs(x).max(0)
+    middle = x.min(0) / 2 + x.max(0) / 2
+    away = x - middle  # first, so that values far from 0 keep all digits in which they differ
+    top = np.abs(away).max(0)
     unit = np.where(top > 0, top, 1)  # so that squares neither overflow nor vanish
-    std = (x / unit).std(0)
-    return (x / unit).mean(0) * unit, np.where(std > 1e-7, std * unit, np.inf)
+    away = away / unit
+    return middle + away.mean(0) * unit, np.where(constant(x), np.inf, away.std(0) * unit)
+
+
+def constant(x: Float[np.ndarray, "M D"]) -> Bool[np.ndarray, " D"]:
+    """(D,) which features of (M, D) values are constant but for rounding: that of float32 where all values of a
+    feature are numbers of float32, as most simulators compute them, else that of float64."""
+    low, high = x.min(0), x.max(0)
+    with np.errstate(over="ignore"):
+        single = (x == x.astype(np.float32)).all(0)
+    eps = np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
+    return high / 2 - low / 2 <= 4 * eps * np.maximum(np.abs(low), np.abs(high))

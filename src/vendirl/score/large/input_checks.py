@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from vendirl._checks import LARGEST, shown
+from vendirl._checks import an_array, as_float, shown
 
 
 def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
-    try:
-        X = np.asarray(items)
-    except ValueError:
-        raise ValueError("items must be a rectangular (N, D) array, but its rows differ in length") from None
+    X = an_array(items, "items")
     if X.dtype.kind not in "fiub":
         raise TypeError(f"items must be an array of real numbers, but has type {X.dtype}")
     if X.ndim != 2:
@@ -31,8 +28,8 @@ def checked_items(items: Any) -> Float[np.ndarray, "N D"]:
 
 
 def checked_order(q: Any) -> float:
-    sound = isinstance(q, int | float | np.number) and q >= 0 and not (isinstance(q, int) and q > LARGEST)
-    check(sound, "q", "be a number in [0, inf]", q)
+    sound = isinstance(q, int | float | np.number) and as_float(q) >= 0
+    check(sound, "q", "be a number in [0, inf] that a float can hold", q)
     return float(q)
 
 
