@@ -78,10 +78,12 @@ def limits(seconds: float, memory: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def outcome(call: Callable[[], Any], names: tuple[str, ...], seconds: float = SECONDS) -> tuple[str, str]:
+def outcome(
+    call: Callable[[], Any], names: tuple[str, ...], seconds: float = SECONDS, memory: int = MEMORY
+) -> tuple[str, str]:
     """("result" or "refused" or "FAILED", what was said)."""
     try:
-        with limits(seconds, MEMORY), warnings.catch_warnings():
+        with limits(seconds, memory), warnings.catch_warnings():
             warnings.simplefilter("error")
             found = call()
             if isinstance(found, Trajectories):

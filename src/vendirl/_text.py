@@ -11,6 +11,7 @@ import dataclasses
 import html
 import inspect
 import math
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, ru
 import jax
 import numpy as np
 
-from vendirl._checks import nearest
+from vendirl._checks import LARGEST, check_settings, nearest, some_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
+_MOST = 100  # sums and products in one expression
 _LONGEST = 2000  # characters; deeper nesting than this allows has no use
-_GREATEST = 10**300
 
 
 @runtime_checkable
@@ -82,16 +83,20 @@ class Expressions(Generic[T]):
                 f"the description of a {self.noun} has {len(text)} characters; at most {_LONGEST} are read"
             )
         try:
-            tree = ast.parse(self._without_hyphens(text.strip()), mode="eval").body
+            tree = syntax(self._without_hyphens(text.strip()))
+            if sum(isinstance(node, ast.BinOp) for node in ast.walk(tree)) > _MOST:
+                raise ValueError(f"it adds and multiplies more than {_MOST} times")
             found = self._expression(tree, usual)
         except SyntaxError as error:
-            raise ValueError(f"cannot read the {self.noun} {text!r}: {error.msg} at character {error.offset}") from None
+            raise ValueError(
+                f"cannot read the {self.noun} {short(text)!r}: {error.msg} at character {error.offset}"
+            ) from None
         except (RecursionError, MemoryError):
             raise ValueError(f"cannot read the {self.noun}: it is nested too deeply") from None
         except ValueError as error:
-            raise ValueError(f"cannot read the {self.noun} {_short(text)!r}: {error}") from None
+            raise ValueError(f"cannot read the {self.noun} {short(text)!r}: {error}") from None
         if not self._is_one(found):
-            raise ValueError(f"cannot read the {self.noun} {_short(text)!r}: it is a number, not a {self.noun}")
+            raise ValueError(f"cannot read the {self.noun} {short(text)!r}: it is a number, not a {self.noun}")
         return found
 
     def _without_hyphens(self, text: str) -> str:
@@ -123,6 +128,9 @@ class Expressions(Generic[T]):
                 if not (self._is_one(a) and self._is_one(b)):
                     if isinstance(operation, ast.Add):
                         raise ValueError(f"a number cannot be added to a {self.noun}; write weight*{self.noun}")
+                    for weight in (a, b):
+                        if not self._is_one(weight) and not 0 < weight < math.inf:
+                            raise ValueError(f"weights must be positive and finite, but one is {weight:g}")
                     if not self._is_one(a) and not self._is_one(b):
                         return a * b
                 try:
@@ -137,7 +145,7 @@ class Expressions(Generic[T]):
             case ast.Call(func=ast.Attribute(attr=name)):
                 raise ValueError(f"a {self.noun} has .on(features), but not .{name}()")
         raise ValueError(
-            f"{_short(ast.unparse(node))!r} is not understood; write names, numbers, +, *, brackets, and .on(features)"
+            f"{short(ast.unparse(node))!r} is not understood; write names, numbers, +, *, brackets, and .on(features)"
         )
 
     def _call(
@@ -151,7 +159,7 @@ class Expressions(Generic[T]):
         if name not in names:
             near = nearest(name, self._known, cutoff=0.4)
             hint = f"did you mean {near!r}? " if near else ""
-            raise ValueError(f"there is no {self.noun} {name!r}; {hint}Known are {', '.join(self.known())}")
+            raise ValueError(f"there is no {self.noun} {short(name)!r}; {hint}Known are {', '.join(self.known())}")
         factory = self._known[names[name]]
         settings = list(inspect.signature(factory).parameters)
         if arguments:
@@ -163,10 +171,15 @@ class Expressions(Generic[T]):
             if keyword.arg is None or keyword.arg not in settings:
                 near = nearest(keyword.arg or "", settings)
                 hint = f"did you mean {near!r}? " if near else ""
-                raise ValueError(f"{name} has no setting {keyword.arg!r}; {hint}It has {', '.join(settings) or 'none'}")
+                raise ValueError(
+                    f"{name} has no setting {short(str(keyword.arg))!r}; {hint}It has {', '.join(settings) or 'none'}"
+                )
             if keyword.arg in values:
                 raise ValueError(f"{name}: setting {keyword.arg!r} is given twice")
             values[keyword.arg] = _value(keyword.value)
+        made = inspect.unwrap(factory)
+        if hasattr(made, "bounds"):  # it says what its settings may be
+            check_settings(made, f"{name}: ", values)
         base: Any = usual(names[name])
         return _built(factory if base is None else partial(dataclasses.replace, base), [], values)
 
@@ -181,25 +194,33 @@ def _built(factory: Callable[..., T], arguments: list[Any], settings: dict[str, 
 def _value(node: ast.expr, names: bool = False) -> Any:
     """A number, text, truth value, None, or a list of such; bare names are text where `names` is allowed."""
     match node:
-        case ast.Constant(value=int() as value) if not -_GREATEST < value < _GREATEST:
-            raise ValueError("a number has too many digits")
+        case ast.Constant(value=int() | float() as value) if LARGEST < abs(value) < math.inf:
+            raise ValueError(f"a number is larger than {LARGEST:g}")
         case ast.Constant(value=int() | float() | str() | None as value):
             return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if not isinstance(
-            value, bool
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float()) as positive) if not isinstance(
+            positive.value, bool
         ):
-            return -value
+            return -_value(positive)
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             return [_value(element, names) for element in elements]
         case ast.Name(id=name) if names:
             return name
         case ast.Name(id="inf"):
             return float("inf")
-    raise ValueError(f"{_short(ast.unparse(node))!r} is not a number, a text or a list")
+    raise ValueError(f"{short(ast.unparse(node))!r} is not a number, a text or a list")
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else text[:77] + "..."
+def syntax(text: str) -> ast.expr:
+    """The syntax tree of an expression; nothing in it is evaluated, and what Python only warns of is not our matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode="eval").body
+
+
+def short(text: str, most: int = 80) -> str:
+    """A text as a message shows it."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def settings_text(name: str, settings: Any) -> str:
@@ -223,7 +244,7 @@ def written(value: Any) -> str:
     ):
         value = value.tolist()
     if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+        return f"{value:g}" if float(f"{value:g}") == value and f"{value:g}" != "-0" else repr(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(written(v) for v in value)}]"
     return repr(value)
@@ -253,5 +274,10 @@ def verbatim(text: object, style: str = "") -> Text:
 
 def divisors(n: int) -> str:
     """The divisors of n, for a message."""
-    small = [d for d in range(1, math.isqrt(n) + 1) if n % d == 0]
-    return ", ".join(map(str, sorted({*small, *(n // d for d in small)})))
+    return some_of([str(d) for d in divisors_of(n)], 40)
+
+
+def divisors_of(n: int) -> list[int]:
+    """The divisors of n, in order. Of numbers beyond 10^12, those that are at most 10^6, and n by each of them."""
+    small = [d for d in range(1, min(math.isqrt(n), 10**6) + 1) if n % d == 0]
+    return sorted({*small, *(n // d for d in small)})

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import jax
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, PyTree
 
+from vendirl._checks import Bounds, check_settings
 from vendirl._text import Expressions, settings_text
 from vendirl.environments.spaces import Box, Discrete
 from vendirl.skills.policy import SkillPolicy
@@ -72,6 +73,11 @@ class Algorithm(abc.ABC):
     """Whether it wants policies whose continuous actions are squashed into their box."""
     spreads: ClassVar[bool] = False
     """Whether it can learn from scenes that are spread over devices."""
+    bounds: ClassVar[Mapping[str, Bounds]] = {}
+    """The least and the most that its settings may be, by name."""
+
+    def __post_init__(self) -> None:
+        check_settings(self, f"{self.name}.")
 
     @property
     def rewards_anew(self) -> bool:

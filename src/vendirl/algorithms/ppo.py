@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from vendirl._checks import LARGEST, Bounds
 from vendirl._text import divisors
 from vendirl.algorithms.algorithm import Algorithm, Context, Metrics, ShapeOfRewards
 from vendirl.environments.spaces import Box, Discrete
@@ -74,6 +76,14 @@ class PPO(Algorithm):
 
     name: ClassVar[str] = "ppo"
     spreads: ClassVar[bool] = True
+    bounds: ClassVar[Mapping[str, Bounds]] = {
+        "learning_rate": (0, LARGEST),
+        **dict.fromkeys(("discount", "gae_lambda"), (0, 1)),
+        **dict.fromkeys(("clip", "max_grad_norm"), (1e-12, math.inf)),
+        **dict.fromkeys(("entropy_coefficient", "value_coefficient"), (-1e6, 1e6)),
+        **dict.fromkeys(("epochs", "minibatches"), (1, 10**6)),
+        "anneal": (1, 2**31 - 1),
+    }
 
     learning_rate: float = 1e-3
     discount: float = 0.99
@@ -88,7 +98,7 @@ class PPO(Algorithm):
     anneal: int | None = None
 
     def check(self, actions: Discrete | Box, scenes: int) -> None:
-        if self.minibatches < 1 or scenes % self.minibatches:
+        if scenes % self.minibatches:
             raise ValueError(
                 f"ppo.minibatches={self.minibatches} does not divide the {scenes} scenes, of which whole ones make a "
                 f"minibatch; use one of {divisors(scenes)}"

@@ -12,7 +12,7 @@ of an episode, and rewards can be computed anew from whole trajectories.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -22,6 +22,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
+from vendirl._checks import LARGEST, Bounds
 from vendirl.algorithms.algorithm import Algorithm, Context, Metrics, Rewards, ShapeOfRewards
 from vendirl.algorithms.replay import Replay
 from vendirl.environments.spaces import Box, Discrete
@@ -82,6 +83,16 @@ class SAC(Algorithm):
 
     name: ClassVar[str] = "sac"
     squashes: ClassVar[bool] = True
+    bounds: ClassVar[Mapping[str, Bounds]] = {
+        "learning_rate": (0, LARGEST),
+        **dict.fromkeys(("discount", "polyak"), (0, 1)),
+        "temperature": (1e-30, 1e6),
+        **dict.fromkeys(("reward_scale", "target_entropy"), (-1e6, 1e6)),
+        "steps": (1, 10**4),
+        **dict.fromkeys(("updates", "batch"), (1, 10**6)),
+        "capacity": (1, 2**31 - 1),
+        "warmup": (0, 2**31 - 1),
+    }
 
     learning_rate: float = 1e-3
     discount: float = 0.99

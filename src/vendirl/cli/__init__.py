@@ -18,6 +18,7 @@ from tyro.conf import subcommand
 from vendirl._host import keep_compiled_programs
 from vendirl._text import printable
 from vendirl.cli.command import Command
+from vendirl.cli.refusals import in_one_line
 from vendirl.environments.host import EnvironmentFailure
 from vendirl.training.progress import progress_bar
 
@@ -48,12 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     usual, warnings.formatwarning = warnings.formatwarning, _warning
     try:
         kinds: Any = reduce(or_, (Annotated[command(name), subcommand(name)] for name in COMMANDS))
-        chosen = tyro.cli(
-            kinds,
-            prog="vendirl",
-            description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
-            args=arguments,
-        )
+        with in_one_line():
+            chosen = tyro.cli(
+                kinds,
+                prog="vendirl",
+                description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
+                args=arguments,
+            )
         keep_compiled_programs()
         gc.freeze()  # what was imported stays: looking through it again and again would take a tenth of the start
         chosen.prepare()

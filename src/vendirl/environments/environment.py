@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from vendirl._checks import shown
 from vendirl.environments.spaces import Box, Discrete
 
 Steps: TypeAlias = SupportsIndex | float
 """A number of steps as people write it: a whole one, or one that is refused with a sentence that says so."""
+
+
+LONGEST = 10**9
+"""Steps of an episode, which are counted in 32 bits."""
 
 
 class State(eqx.Module):
@@ -83,7 +88,9 @@ def checked_length(value: Any) -> int:
     try:
         length = operator.index(value)
     except TypeError:
-        raise TypeError(f"episode_length={value!r} must be a whole number of steps.") from None
+        raise TypeError(f"episode_length={shown(value)} must be a whole number of steps.") from None
     if length < 1:
-        raise ValueError(f"episode_length={length} must be at least 1 step.")
+        raise ValueError(f"episode_length={shown(length)} must be at least 1 step.")
+    if length > LONGEST:
+        raise ValueError(f"episode_length={shown(length)} must be at most {LONGEST} steps.")
     return length

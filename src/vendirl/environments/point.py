@@ -2,7 +2,6 @@
 
 import abc
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
@@ -11,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from vendirl._checks import shown
 from vendirl.environments.environment import Environment, State, checked_length
 from vendirl.environments.spaces import Box, Discrete
 
@@ -24,32 +24,38 @@ _MOVES = np.array(
 _CLEARANCE = 1e-4
 
 
-def _checked_start(start: Iterable[float]) -> tuple[float, float]:
-    values = [float(value) for value in start]
+def _checked_start(start: Any) -> tuple[float, float]:
+    try:
+        values = [float(value) for value in start]
+    except (TypeError, ValueError, OverflowError):
+        values = []
     if len(values) != 2 or not all(map(math.isfinite, values)):
-        raise ValueError(f"start={start!r} must be two finite numbers, such as (0.5, 0.5).")
+        raise ValueError(f"start={shown(start)} must be two finite numbers, such as (0.5, 0.5).")
     return values[0], values[1]
 
 
-def _checked_step_size(value: float) -> float:
+def _checked_step_size(value: Any) -> float:
     return _checked_number("step_size", value, above=0.0)
 
 
-def _checked_noise(value: float) -> float:
+def _checked_noise(value: Any) -> float:
     return _checked_number("noise", value, least=0.0)
 
 
-def _checked_number(name: str, value: float, above: float = -math.inf, least: float = -math.inf) -> float:
-    value = float(value)
-    if not math.isfinite(value) or value <= above or value < least:
+def _checked_number(name: str, value: Any, above: float = -math.inf, least: float = -math.inf) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number) or number <= above or number < least:
         bound = f"greater than {above}" if math.isfinite(above) else f"at least {least}"
-        raise ValueError(f"{name}={value} must be a finite number {bound}.")
-    return value
+        raise ValueError(f"{name}={shown(value)} must be a finite number {bound}.")
+    return number
 
 
 def _checked_moves(moves: Any) -> int:
     if moves not in (5, 9):
-        raise ValueError(f"moves={moves!r}: choose 5 (stay and four directions) or 9 (with diagonals).")
+        raise ValueError(f"moves={shown(moves)}: choose 5 (stay and four directions) or 9 (with diagonals).")
     return int(moves)
 
 

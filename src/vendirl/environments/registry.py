@@ -11,11 +11,13 @@ import ast
 import dataclasses
 import importlib
 import importlib.metadata
+import math
 import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from vendirl._checks import nearest
+from vendirl._checks import LARGEST, nearest
+from vendirl._text import short, syntax
 from vendirl.environments.environment import Environment, Steps
 from vendirl.environments.host import HostEnvironment
 
@@ -29,8 +31,7 @@ class _Entry:
 
 
 _registry: dict[str, _Entry] = {}
-
-_LONGEST = 2000  # characters of a text
+_LONGEST = 10_000  # characters of a name with its settings
 
 _SUITES = {
     "envpool": (
@@ -70,7 +71,9 @@ def make(name: str, **settings: Any) -> AnyEnvironment:
         return _entry(name).factory(**settings)
     if suite not in _SUITES:
         near = nearest(suite, _SUITES, cutoff=0.0)
-        raise ValueError(f"There is no suite {suite!r}. Did you mean {near}:{inner}? Known: {', '.join(_SUITES)}.")
+        raise ValueError(
+            f"There is no suite {short(suite)!r}. Did you mean {near}:{short(inner)}? Known: {', '.join(_SUITES)}."
+        )
     module, factory, _ = _SUITES[suite]
     return getattr(importlib.import_module(module), factory)(inner, **settings)
 
@@ -90,23 +93,24 @@ def parse_environment(text: str, episode_length: Steps | None = None) -> AnyEnvi
         said = settings.setdefault("episode_length", episode_length)
         if said != episode_length:
             raise ValueError(
-                f"the environment {text!r} says how long an episode is, and so does episode_length={episode_length}; "
-                "leave one of them out"
+                f"the environment {short(text)!r} says how long an episode is, and so does "
+                f"episode_length={episode_length}; leave one of them out"
             )
     try:
         return make(name, **settings)
-    except TypeError as error:
-        raise ValueError(f"The environment {text!r} cannot be made: {error}") from None
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"The environment {short(text)!r} cannot be made: {short(str(error), 300)}") from None
 
 
 def parse_text(text: str) -> tuple[str, dict[str, Any]]:
     """The name and the settings in a text, `name` or `name(setting=value, ...)`. Nothing is imported or made."""
-    name, bracket, rest = text.strip().partition("(") if len(text) <= _LONGEST else ("", "", "")
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise ValueError(f"the name of an environment must be a text of at most {_LONGEST} characters")
+    name, bracket, rest = text.strip().partition("(")
     name, settings = name.rstrip(), _settings(f"({rest}" if bracket else "()")
     if not re.fullmatch(r"[\w.:/+-]+", name) or settings is None:
-        shown = text if len(text) <= 80 else text[:77] + "..."
         raise ValueError(
-            f"There is no environment {shown!r}. Write a name, such as 'point', or a name with settings, such as "
+            f"There is no environment {short(text)!r}. Write a name, such as 'point', or a name with settings, such as "
             f"'point(noise=0.01)'. Known: {', '.join([*names(), *(f'{suite}:...' for suite in _SUITES)])}."
         )
     return name, settings
@@ -139,13 +143,22 @@ def as_environment(environment: object, episode_length: Steps | None = None) -> 
 def _settings(text: str) -> dict[str, Any] | None:
     """{setting: value} of "(setting=value, ...)"; None if it is not of that kind."""
     try:
-        tree = ast.parse(f"_{text}", mode="eval").body
-        match tree:
+        match tree := syntax(f"_{text}"):
             case ast.Call(func=ast.Name(id="_"), args=[], keywords=keywords) if all(k.arg for k in keywords):
-                return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+                names = [str(keyword.arg) for keyword in keywords]
+                if len(set(names)) == len(names) and all(map(_moderate, ast.walk(tree))):
+                    return {k: ast.literal_eval(keyword.value) for k, keyword in zip(names, keywords, strict=True)}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     return None
+
+
+def _moderate(node: ast.AST) -> bool:
+    """Whether what a node of the tree says is not a number that is too large to compute with."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return abs(value) <= LARGEST or value == math.inf
+    return True
 
 
 def names() -> tuple[str, ...]:
@@ -190,7 +203,7 @@ def _entry(name: str) -> _Entry:
     near = nearest(name, names(), cutoff=0.0)
     hint = f" Did you mean {near!r}?" if near else ""
     raise ValueError(
-        f"There is no environment {name!r}.{hint} Known: {', '.join(names())}, and those of suites, such as "
+        f"There is no environment {short(name)!r}.{hint} Known: {', '.join(names())}, and those of suites, such as "
         "envpool:Ant-v5."
     )
 

@@ -29,6 +29,11 @@ class Combined(Method):
     terms: tuple[tuple[float, Method], ...] = ()
     name: ClassVar[str] = "combined"
 
+    def __post_init__(self) -> None:
+        for weight, method in self.terms:
+            if not math.isfinite(weight):
+                raise ValueError(f"the weight of {method} must be finite, but is {weight:g}")
+
     def space(self, skills: int) -> SkillSpace:
         spaces = [method.space(skills) for _, method in self.terms]
         special = [space for space in spaces if type(space) is not OneHot]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -13,6 +15,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree, Shaped
 
+from vendirl._checks import LARGEST, Bounds
 from vendirl._text import divisors
 from vendirl.methods.method import Method, Metrics, Rewards
 from vendirl.methods.problem import Problem
@@ -53,6 +56,14 @@ class Fitted(Method):
     passes: int = 2
     minibatches: int = 4
     normalise: bool = True
+
+    bounds: ClassVar[Mapping[str, Bounds]] = {
+        "learning_rate": (0, LARGEST),
+        **dict.fromkeys(("passes", "minibatches", "dimension", "embedding", "neighbours", "particles"), (1, 10**6)),
+        "samples": (1, 10**6),
+        "temperature": (1e-6, 1e6),
+        **dict.fromkeys(("clip", "sharpness", "barrier", "dual", "slack", "dual_rate"), (0, math.inf)),
+    }
 
     @abc.abstractmethod
     def model(self, observation_size: int, key: PRNGKeyArray) -> PyTree:

@@ -17,11 +17,12 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
+from vendirl._checks import Bounds, check_settings
 from vendirl._text import settings_text
 from vendirl.methods.problem import Problem
 from vendirl.similarity import Similarity
@@ -43,6 +44,11 @@ class Method(abc.ABC):
     """A method; its fields are its settings. The state that the hooks pass on is any pytree of arrays, or None."""
 
     name: ClassVar[str]
+    bounds: ClassVar[Mapping[str, Bounds]] = {}
+    """The least and the most that its settings may be, by name."""
+
+    def __post_init__(self) -> None:
+        check_settings(self, f"{self.name}: ")
 
     # What most methods are not. One that is says so by a class variable, `separate: ClassVar[bool] = True`.
 

@@ -24,7 +24,7 @@ def register(method: Kind, name: str | None = None, **settings: Any) -> Kind:
         return method(**{**settings, **given})
 
     factory.__doc__ = inspect.getdoc(method)
-    vars(factory)["__signature__"] = inspect.signature(method)
+    vars(factory)["__wrapped__"] = method  # whose settings it has
     _methods.register(name or method.name, factory)
     return method
 

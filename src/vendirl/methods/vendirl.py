@@ -14,8 +14,9 @@ Scenes are dealt evenly to a pool of m memories, each filled with trajectories o
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar, TypeVar, cast, get_args
 
@@ -24,8 +25,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl._checks import one_of, whole_number
-from vendirl._text import divisors
+from vendirl._checks import Bounds, one_of, shown, whole_number
+from vendirl._text import divisors, divisors_of
 from vendirl.memory import Following, SkillMemory, Transform
 from vendirl.methods.method import Method, Metrics, Rehearse, Rewards
 from vendirl.methods.problem import Problem
@@ -81,6 +82,11 @@ class VendiRL(Method):
     synchronise: int | None = None
 
     name: ClassVar[str] = "vendirl"
+    bounds: ClassVar[Mapping[str, Bounds]] = {
+        "q": (0, math.inf),
+        "episodes": (1, 10**6),
+        "synchronise": (1, 10**9),
+    }
     needs_numbers: ClassVar[bool] = True
     whole_stretches: ClassVar[bool] = True
     spreads: ClassVar[bool] = True
@@ -158,10 +164,10 @@ class VendiRL(Method):
             # the largest pool for which refilling takes an eighth, or half, as many steps as training
             trained = problem.episodes_per_epoch * problem.scenes
             most = trained / ((8 if problem.costly else 2) * problem.skills * self._episodes)
-            return max(m for m in range(1, problem.scenes + 1) if problem.scenes % m == 0 and (m == 1 or m <= most))
-        found = re.fullmatch(r"pool\((\d+)\)", refill.replace(" ", ""))
+            return max(m for m in divisors_of(problem.scenes) if m == 1 or m <= most)
+        found = re.fullmatch(r"pool\(([0-9]{1,12})\)", refill.replace(" ", ""))
         if not found:
-            raise ValueError(f"refill must be auto, scene, shared, pool(m) or off, but is {refill!r}")
+            raise ValueError(f"refill must be auto, scene, shared, pool(m) or off, but is {shown(refill)}")
         m = int(found[1])
         if m < 1 or problem.scenes % m:
             raise ValueError(

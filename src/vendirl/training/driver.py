@@ -192,7 +192,7 @@ def begin(
     keys = [jax.random.key(settings.seed + i) for i in range(settings.seeds)]
     each = [jax.block_until_ready(compiled(key)) for key in keys]
     training = each[0] if settings.seeds == 1 else _stacked(each)
-    this = Run(settings, loop, training, [], folders.known_ceiling(folder), folder)
+    this = Run(settings, loop, training, [], folders.known_ceiling(folder, settings.skills), folder)
     if folder is not None and resume and (found := checkpoint.epochs(folder / "checkpoints")):
         arrays, static = eqx.partition(training, eqx.is_array)
         fingerprints = folders.fingerprints(folder, settings)

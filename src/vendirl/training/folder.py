@@ -12,8 +12,22 @@ from typing import Any
 
 from vendirl import __version__
 from vendirl._files import write_atomically
-from vendirl.training.attainable import Attainable
+from vendirl.training.reading import known_ceiling, read_history, read_run, read_settings, read_versions
 from vendirl.training.settings import Settings
+
+__all__ = [
+    "check_versions",
+    "claim",
+    "fingerprint",
+    "fingerprints",
+    "known_ceiling",
+    "log",
+    "name_for",
+    "read_history",
+    "read_settings",
+    "truncate_history",
+    "versions",
+]
 
 
 def claim(folder: Path, settings: Settings, resume: bool) -> None:
@@ -39,56 +53,11 @@ def claim(folder: Path, settings: Settings, resume: bool) -> None:
     write_atomically(path, text + "\n")
 
 
-def read_settings(folder: Path) -> Settings:
-    """The settings of the run in a folder."""
-    try:
-        return Settings.from_json(_read(folder)["settings"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder / 'settings.json'} cannot be read: {error}") from None
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    path = folder / "settings.json"
-    try:
-        found = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{folder} holds no run: there is no settings.json") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} cannot be read: it is not a table of names and values")
-    return found
-
-
-def known_ceiling(folder: Path | None) -> Attainable | None:
-    if folder is None or not (folder / "attainable.json").exists():
-        return None
-    try:
-        found = json.loads((folder / "attainable.json").read_text())
-        return Attainable(float(found["score"]), None, str(found["method"]))
-    except (ValueError, KeyError, TypeError):
-        return None  # it can be computed again
-
-
 def log(folder: Path | None, row: dict[str, Any]) -> None:
     """Add a line of metrics."""
     if folder is not None:
         with open(folder / "metrics.jsonl", "a") as file:
             file.write(json.dumps(row) + "\n")
-
-
-def read_history(folder: Path, done: int) -> list[dict[str, Any]]:
-    """The metrics up to an epoch. What came after the checkpoint will come again, if the run goes on."""
-    path = folder / "metrics.jsonl"
-    rows = []
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue  # a line that was being written when the process died
-        if isinstance(row, dict) and row.get("epoch", done + 1) <= done:
-            rows.append(row)
-    return rows
 
 
 def truncate_history(folder: Path, done: int) -> None:
@@ -105,15 +74,14 @@ def fingerprint(settings: Settings) -> str:
 def fingerprints(folder: Path, settings: Settings) -> set[str]:
     """The fingerprints that a checkpoint of these settings in this folder may have: also those of the settings as they
     were written by a version that knew fewer of them, and that counted JAX's version among them."""
-    written = _read(folder)
-    asked, jax_version = written["settings"], dict(written.get("versions") or {}).get("jax")
+    asked, jax_version = read_run(folder).get("settings"), read_versions(folder).get("jax")
     older = ({"settings": asked}, {"settings": asked, "jax": jax_version})
     return {fingerprint(settings), *map(_digest, older)}
 
 
 def check_versions(folder: Path) -> None:
     """Say so if a run goes on with other versions than it began with: it does, but not bit for bit."""
-    then, now = dict(_read(folder).get("versions") or {}), versions()
+    then, now = read_versions(folder), versions()
     changed = [f"{name} {then[name]} (now {now[name]})" for name in now if then.get(name, now[name]) != now[name]]
     if changed:
         warnings.warn(

@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 
-from vendirl._checks import nearest, one_of, whole_number
+from vendirl._checks import Bounds, check_settings, finite_number, nearest, one_of, shown, some_of
 from vendirl.algorithms import PPO, SAC, Algorithm, parse_learner
 from vendirl.memory import Transform
 
@@ -20,6 +20,8 @@ Made = TypeVar("Made")
 
 BLOCK = 10
 """Epochs in one compiled call. Fixed, because resuming bit for bit needs the same program before and after."""
+MOST_EPOCHS = 10**9
+"""They are counted in 32 bits."""
 
 
 def _of_anything(cls: type[Made]) -> type[Made]:
@@ -98,6 +100,20 @@ class Settings:
     )
     sac: SAC = dataclasses.field(default_factory=SAC)
 
+    bounds: ClassVar[Mapping[str, Bounds]] = {
+        "seed": (0, 2**32 - 1),
+        "skills": (1, 10**6),
+        "seeds": (1, 10**6),
+        "scenes": (1, 10**7),
+        "episode_length": (1, 10**9),
+        "devices": (0, 10**6),
+        "synchronise": (1, 10**9),
+        "episodes": (1, 10**6),
+        "updates": (1, 10**6),
+        "order": (0, math.inf),
+        "log_std": (-50, 50),
+    }
+
     def __post_init__(self) -> None:
         """Plain Python in place of NumPy's numbers and lists, so that settings can be compared and saved."""
         for field in dataclasses.fields(self):
@@ -109,22 +125,12 @@ class Settings:
 
     def check(self) -> None:
         """Refuse what is wrong in itself, whatever the environment."""
-        for name in ("skills", "seeds", "scenes", "synchronise", "episodes", "updates"):
-            whole_number(getattr(self, name), name)
-        if self.episode_length is not None:
-            whole_number(self.episode_length, "episode_length")
-        whole_number(self.seed, "seed", 0)
-        if self.devices < 0:
-            raise ValueError(f"devices must be a number of devices, or 0 for as many as help, but is {self.devices}")
-        if self.seed + self.seeds > 2**32:
-            raise ValueError(f"seed must be less than 2**32 - {self.seeds}, but is {self.seed}")
-        if not self.steps > 0 or self.steps == math.inf:
-            raise ValueError(f"steps must be a positive number of environment steps, but is {self.steps}")
-        if not 0 < self.epoch < math.inf:
-            raise ValueError(f"epoch must be a positive number of episodes, but is {self.epoch}")
+        check_settings(self)
         one_of(self.reward, get_args(Transform), "reward")
-        if not self.order >= 0:
-            raise ValueError(f"order must be in [0, inf], but is {self.order}")
+        if self.seed + self.seeds > 2**32:
+            raise ValueError(f"seed must be less than 2**32 - {shown(self.seeds)}, but is {shown(self.seed)}")
+        finite_number(self.steps, "steps", above=0, most=1e15)
+        finite_number(self.epoch, "epoch", above=0, most=1e6)
 
     @property
     def algorithm(self) -> Algorithm:
@@ -140,6 +146,11 @@ class Settings:
     def epochs(self, steps_per_epoch: int) -> int:
         """Epochs to train for, a whole number of blocks."""
         blocks = max(1, round(self.steps / (self.scenes * steps_per_epoch * BLOCK)))
+        if blocks * BLOCK > MOST_EPOCHS:
+            raise ValueError(
+                f"steps={self.steps:g} are {blocks * BLOCK} epochs of {self.scenes * steps_per_epoch} steps, but at "
+                f"most {MOST_EPOCHS} are counted; use fewer steps, or more scenes"
+            )
         return blocks * BLOCK
 
     def to_json(self) -> dict[str, Any]:
@@ -153,10 +164,14 @@ class Settings:
             raise TypeError(f"settings must be a table of names and values, but are {type(data).__name__}")
         known = {field.name for field in dataclasses.fields(cls)}
         if unknown := set(data) - known:
-            raise ValueError(f"these settings are from another version: {', '.join(sorted(unknown))} are not known")
-        learners = {name: kind(**data[name]) for name, kind in (("ppo", PPO), ("sac", SAC)) if name in data}
+            names = some_of([shown(name) for name in sorted(unknown)])
+            raise ValueError(f"these settings are from another version: {names} are not known")
+        usual: dict[str, Algorithm] = {"ppo": PPO(), "sac": SAC()}
+        learners = {name: _learner_of(usual[name], data.get(name, {}), name) for name in usual}
         # Runs that do not say over how many devices they were spread are older than the choice.
-        return cls(**{"devices": 1, "ppo": PPO(), "sac": SAC(), **data, **learners})
+        found = cls(**{"devices": 1, **data, **learners})
+        found.check()
+        return found
 
     @classmethod
     def named(cls, settings: Mapping[str, Any]) -> Settings:
@@ -166,7 +181,7 @@ class Settings:
             if name not in known:
                 near = nearest(name, known)
                 hint = f"did you mean {near!r}? " if near else ""
-                raise TypeError(f"there is no setting {name!r}; {hint}There are {', '.join(known)}")
+                raise TypeError(f"there is no setting {shown(name)}; {hint}There are {', '.join(known)}")
         return cls(**settings)
 
 
@@ -180,7 +195,8 @@ def _learner_of(usual: Algorithm, given: Any, name: str) -> Algorithm:
         if key not in known:
             near = nearest(key, known)
             hint = f"did you mean {near!r}? " if near else ""
-            raise TypeError(f"{name} has no setting {key!r}; {hint}It has {', '.join(known)}")
+            raise TypeError(f"{name} has no setting {shown(key)}; {hint}It has {', '.join(known)}")
+    check_settings(usual, f"{name}.", given)
     return dataclasses.replace(usual, **given)
 
 
