@@ -256,11 +256,11 @@ def preformatted(text: str) -> str:
 
 
 def printable(text: object) -> str:
-    """Text from anywhere as one line that a terminal shows and does not obey: what is not a visible character or a
+    r"""Text from anywhere as one line that a terminal shows and does not obey: what is not a visible character or a
     space is written as in Python.
 
-    >>> printable("red \x1b[31m, two\nlines")
-    'red \\x1b[31m, two\\nlines'
+    >>> print(printable("two\nlines"))
+    two\nlines
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
 

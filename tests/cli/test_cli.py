@@ -206,8 +206,8 @@ def test_compare_trains_scores_and_takes_up_what_is_there(tmp_path, capsys):
 
 def test_compare_takes_every_setting_of_train():
     theirs, ours = ({field.name: field for field in dataclasses.fields(kind)} for kind in (Train, Compare))
-    assert set(theirs) - set(ours) == {"resume"}  # it always goes on with what is there
-    for name in set(theirs) - {"resume", "method", "similarity", "out", "seeds", "steps"}:
+    assert set(theirs) - set(ours) == {"resume", "trust"}  # it goes on with what is there, if it was asked for the same
+    for name in set(theirs) - {"resume", "trust", "method", "similarity", "out", "seeds", "steps"}:
         assert (ours[name].type, ours[name].default) == (theirs[name].type, theirs[name].default), name
 
 
