@@ -21,7 +21,8 @@ class Train(Settings, Command):
     Attributes:
         out: The folder for the run: settings, metrics, checkpoints, trajectories, figure and summary. By default it
             is made below runs/, and named after the settings.
-        resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped.
+        resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped
+            (outside of JAX: where an environment's seed and actions decide all that it does).
     """
 
     out: Path | None = None

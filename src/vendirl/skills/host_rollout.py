@@ -31,8 +31,10 @@ class Stage:
         self.scenes: Scenes = environment.open(count, seed, film)
         self.restart()
 
-    def restart(self) -> None:
-        """Begin new episodes in all scenes."""
+    def restart(self, seed: int | None = None) -> None:
+        """Begin new episodes in all scenes; with a seed, those of new scenes of that seed."""
+        if seed is not None:
+            self.scenes.reseed(seed)
         self.features: Float[np.ndarray, "E D"] = self.scenes.reset(np.ones(self.count, bool))
         self.elapsed: Int[np.ndarray, " E"] = np.zeros(self.count, np.int32)
 
