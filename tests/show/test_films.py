@@ -12,7 +12,7 @@ pytest.importorskip("envpool", reason="envpool is not installed (vendirl[envpool
 import imageio_ffmpeg
 
 import vendirl as vr
-from vendirl.environments import Box, Environment, EnvironmentFailure, State
+from vendirl.environments import Box, Environment, EnvironmentFailure, HostEnvironment, Scenes, State, Step
 from vendirl.show import films as video
 from vendirl.show.report.payload import videos
 from vendirl.training.driver import begin
@@ -99,3 +99,45 @@ def test_a_world_in_jax_is_filmed_to_its_end_and_stays_there(every, light):
     frames = video.film(run, skills=[1], width=6, height=4, every=every)
     assert frames.shape == (1, len(light), 4, 6, 3)
     assert frames[0, :, 0, 0, 0].tolist() == light
+
+
+class HostLamp(HostEnvironment):
+    """Lamps outside of JAX that grow brighter with every step and go out after three or more of them."""
+
+    name, feature_names, visible, actions, episode_length = "lamps", ("light",), 1, Box(1), 6
+
+    def _open_filmed(self, scenes, seed, width, height):
+        return _Lamps(scenes, width, height)
+
+    def _open(self, scenes, seed):
+        return _Lamps(scenes, 1, 1)
+
+
+class _Lamps(Scenes):
+    def __init__(self, scenes, width, height):
+        self.light, self.ends, self.size = np.zeros(scenes, np.float32), 3 + 4 * np.arange(scenes), (height, width)
+
+    def reset(self, which):
+        self.light[which] = 0
+        return self.light[:, None].copy()
+
+    def step(self, actions):
+        self.light += 1
+        never = np.zeros(len(self.light), bool)
+        return Step(self.light[:, None].copy(), self.light >= self.ends, never, np.zeros_like(self.light))
+
+    def frames(self):
+        return np.broadcast_to(10 * self.light[:, None, None, None], (len(self.light), *self.size, 3)).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("every", "light"),
+    [
+        (1, [[10, 20, 30, 30, 30, 30], [10, 20, 30, 40, 50, 60]]),
+        (2, [[10, 30, 30], [10, 30, 50]]),
+        (4, [[10, 30], [10, 50]]),  # the end is between two pictures
+    ],
+)
+def test_scenes_outside_of_jax_are_filmed_to_their_ends_and_stay_there(every, light):
+    run = begin(vr.Settings(method="random", skills=2, scenes=8), objects=Objects(environment=HostLamp()))
+    assert video.film(run, width=6, height=4, every=every)[..., 0, 0, 0].tolist() == light

@@ -151,7 +151,7 @@ def test_trajectories_are_whole_episodes(deterministic):
             np.testing.assert_allclose(paths[0, t], position, atol=1e-5)
 
 
-def test_a_trajectory_that_terminates_begins_anew():
+def test_a_trajectory_that_terminates_begins_anew_as_the_memory_has_it():
     world = Counter(goal=4)
     policy = NEW(1, world.actions, 1, key=KEY)
     path = trajectories(world, policy, jnp.array([0]), KEY)[0, :, 0]

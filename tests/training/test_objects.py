@@ -149,8 +149,8 @@ def test_the_skills_of_a_run_are_at_hand_without_rolling_out(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("nothing is to be rolled out")
 
-    monkeypatch.setattr("vendirl.training.run.roll_out_skills", refuse)
-    monkeypatch.setattr("vendirl.training.run._roll_out_skills", refuse)
+    monkeypatch.setattr("vendirl.training.run.act_out", refuse)
+    monkeypatch.setattr("vendirl.training.run._act_out", refuse)
     act = jax.jit(lambda observation: run.skills.mode(observation, 1, jnp.array(0.0)))
     assert act(jnp.zeros(2)).shape == (2,)
     np.testing.assert_array_equal(run.skill(1).mode(jnp.zeros(2), jnp.array(0.0)), act(jnp.zeros(2)))

@@ -22,7 +22,8 @@ class Train(Settings, Command):
     Attributes:
         out: The folder for the run: settings, metrics, checkpoints, trajectories, figure and summary. By default it
             is made below runs/, and named after the settings.
-        resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped.
+        resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped
+            (outside of JAX: where an environment's seed and actions decide all that it does).
         trust: With --resume alone, make the environment that the run names even if that imports a module, which
             runs its code. Use it for your own runs, and for those of people you trust.
     """

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from vendirl._checks import an_array
 
@@ -101,6 +101,29 @@ def alongside(x: Any, layout: Layout, name: str, source: str) -> Float[np.ndarra
             i = int(np.flatnonzero(np.array(found) != layout.lengths)[0])
             raise ValueError(f"{source}: episode {i} has {layout.lengths[i]} observations, but {found[i]} {name}")
     return _laid_out(numbers(x, f"{source}: {name}"), layout, name, source)
+
+
+def beginnings(
+    first: Any, terminated: Any, episodes: int, features: int, source: str
+) -> tuple[Float[np.ndarray, "{episodes} {features}"] | None, Bool[np.ndarray, " {episodes}"] | None]:
+    """What was observed before the first step of each episode, and whether it ended for good, where that is known."""
+    if first is not None:
+        first = numbers(first, f"{source}: first_observations")
+        first = first[:, None] if first.ndim == 1 and features == 1 else first
+        if first.shape != (episodes, features):
+            raise ValueError(
+                f"{source}: first_observations must have shape ({episodes}, {features}), one for each episode, but "
+                f"have shape {first.shape}"
+            )
+    if terminated is not None:
+        found = numbers(terminated, f"{source}: terminated")
+        if found.shape != (episodes,) or not np.isin(found, (0, 1)).all():
+            raise ValueError(
+                f"{source}: terminated must be true or false for each of the {episodes} episodes, but has shape "
+                f"{found.shape} and type {found.dtype}"
+            )
+        terminated = found.astype(bool)
+    return first, terminated
 
 
 def _laid_out(

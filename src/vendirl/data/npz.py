@@ -7,6 +7,7 @@
     lengths           (episodes,) steps of each episode, if they differ; with (episodes, T, D) the rest is padding
     feature_names     (D,) names, optional
     actions, rewards  laid out like the observations, optional
+    first_observations, terminated    (episodes, D) and (episodes,), optional; see `Trajectories`
 
 A file is data: it is never unpickled, and what its headers claim is compared with what is there before any memory is
 asked for. Large arrays that are not compressed stay on disk until they are used, if they are of float32 or float64, in
@@ -41,7 +42,7 @@ ON_DISK = 64 * 2**20
 INFLATED = 256 * 2**20
 """Arrays of more bytes are refused if they are compressed to almost nothing, as no observations are."""
 
-_KNOWN = ("observations", "skill", "lengths", "feature_names", "actions", "rewards")
+_KNOWN = ("observations", "skill", "lengths", "feature_names", "actions", "rewards", "first_observations", "terminated")
 _CHUNK = 8 * 2**20
 _UNREADABLE = (ValueError, TypeError, SyntaxError, tokenize.TokenError, MemoryError, OverflowError, RecursionError)
 """What NumPy raises on headers that are none."""
@@ -77,6 +78,11 @@ def read_npz(
         shape = headers["observations"].shape
         known = feature_names(names, shape[-1] if len(shape) > 1 else 1, str(path))
         chosen = None if features is None else feature_indices(features, known, len(known), str(path), distinct=True)
+        first = arrays.get("first_observations")
+        if chosen is not None and first is not None and len(shape) > 1:
+            if first.ndim != 2 or first.shape[1] != len(known):
+                raise ValueError(f"{path}: first_observations have shape {first.shape}, not (episodes, {len(known)})")
+            arrays["first_observations"] = first[:, chosen]
         observations = _values(path, file, headers["observations"], chosen if len(shape) > 1 else None)
     return Trajectories.of(
         observations,
@@ -104,6 +110,9 @@ def write_npz(path: str | os.PathLike[str], data: Trajectories, compress: bool =
     for name, x in (("observations", data.observations), ("actions", data.actions), ("rewards", data.rewards)):
         if x is not None:
             arrays[name] = x.reshape(len(lengths), -1, *x.shape[1:]) if even else x
+    for name, x in (("first_observations", data.first_observations), ("terminated", data.terminated)):
+        if x is not None:
+            arrays[name] = x
     small = all(x.nbytes <= INFLATED for x in arrays.values())
     temporary = path.with_name(f".{path.name}.{os.getpid()}.npz")
     try:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from vendirl._checks import an_array
 from vendirl._text import preformatted
-from vendirl.data.layout import alongside, episodes_of_skills, feature_names, labels_of, listed, steps_of
+from vendirl.data.layout import alongside, beginnings, episodes_of_skills, feature_names, labels_of, listed, steps_of
 from vendirl.similarity import SkillSet
 from vendirl.similarity.features import feature_indices
 
@@ -29,6 +29,8 @@ class Trajectories:
         actions: (steps, A), or None.
         rewards: (steps,), or None.
         source: where the data are from, for messages and reports.
+        first_observations: (episodes, D) what was observed before the first step, or None.
+        terminated: (episodes,) whether an episode ended for good rather than being cut off, or None.
     """
 
     observations: Float[np.ndarray, "steps D"]
@@ -39,6 +41,8 @@ class Trajectories:
     actions: Float[np.ndarray, "steps A"] | None = None
     rewards: Float[np.ndarray, " steps"] | None = None
     source: str = "trajectories"
+    first_observations: Float[np.ndarray, "episodes D"] | None = None
+    terminated: Bool[np.ndarray, " episodes"] | None = None
 
     @classmethod
     def of(
@@ -50,6 +54,8 @@ class Trajectories:
         features: Sequence[str] | Any | None = None,
         actions: Any = None,
         rewards: Any = None,
+        first_observations: Any = None,
+        terminated: Any = None,
         source: str = "trajectories",
     ) -> Trajectories:
         """Trajectories from arrays or lists; anything that does not fit is refused with the reason.
@@ -62,6 +68,8 @@ class Trajectories:
             lengths: (episodes,) steps of each episode. With (episodes, T, D), the rest of each row is padding.
             features: names of the D features.
             actions, rewards: laid out like the observations.
+            first_observations: (episodes, D) what was observed before the first step.
+            terminated: (episodes,) whether each episode ended for good rather than being cut off.
             source: where the data are from.
 
         Example:
@@ -98,7 +106,8 @@ class Trajectories:
                 raise ValueError(f"{source}: rewards must be one number per step, but have shape {rewards.shape}")
             rewards = rewards.reshape(steps)
         names = feature_names(features, points.shape[1], source)
-        return cls(points, layout.lengths, who, labels, names, actions, rewards, source)
+        first, ended = beginnings(first_observations, terminated, len(who), points.shape[1], source)
+        return cls(points, layout.lengths, who, labels, names, actions, rewards, source, first, ended)
 
     @property
     def n(self) -> int:
@@ -171,13 +180,18 @@ class Trajectories:
             labels=tuple(self.labels[i] for i in kept),
             actions=None if self.actions is None else rows(self.actions),
             rewards=None if self.rewards is None else rows(self.rewards),
+            first_observations=None if self.first_observations is None else self.first_observations[chosen],
+            terminated=None if self.terminated is None else self.terminated[chosen],
         )
 
     def on(self, *features: int | str | Any) -> Trajectories:
         """Chosen features, by name or number, in the order in which they are named."""
         chosen = feature_indices(features, self.features, len(self.features), self.source, distinct=True)
         return dataclasses.replace(
-            self, observations=self.observations[:, chosen], features=tuple(self.features[c] for c in chosen)
+            self,
+            observations=self.observations[:, chosen],
+            features=tuple(self.features[c] for c in chosen),
+            first_observations=None if self.first_observations is None else self.first_observations[:, chosen],
         )
 
     def check_finite(self) -> None:

@@ -1,21 +1,46 @@
 """Environments, by name and by class."""
 
-from vendirl.environments.environment import Environment, State
-from vendirl.environments.host import EnvironmentFailure, HostEnvironment, Scenes, Step
-from vendirl.environments.point import FourRooms, Maze, OpenPlane, Plane
-from vendirl.environments.registry import (
-    AnyEnvironment,
-    as_environment,
-    describe,
-    ids,
-    known_suites,
-    make,
-    names,
-    parse_environment,
-    register,
-)
-from vendirl.environments.spaces import Box, Discrete
-from vendirl.environments.trust import built_in, refuse_untrusted
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vendirl.environments.environment import Environment, State
+    from vendirl.environments.host import EnvironmentFailure, HostEnvironment, Scenes, Step
+    from vendirl.environments.point import FourRooms, Maze, OpenPlane, Plane
+    from vendirl.environments.registry import (
+        AnyEnvironment,
+        as_environment,
+        describe,
+        ids,
+        known_suites,
+        make,
+        names,
+        parse_environment,
+        register,
+    )
+    from vendirl.environments.spaces import Box, Discrete
+    from vendirl.environments.trust import built_in, refuse_untrusted
+
+# Where names are; they are imported when first asked for, so that a process that only steps scenes loads no JAX.
+_PLACES = {
+    "environment": ["Environment", "State"],
+    "host": ["EnvironmentFailure", "HostEnvironment", "Scenes", "Step"],
+    "point": ["FourRooms", "Maze", "OpenPlane", "Plane"],
+    "registry": [
+        "AnyEnvironment",
+        "as_environment",
+        "describe",
+        "ids",
+        "known_suites",
+        "make",
+        "names",
+        "parse_environment",
+        "register",
+    ],
+    "spaces": ["Box", "Discrete"],
+    "trust": ["built_in", "refuse_untrusted"],
+}
+_PLACE = {name: f"vendirl.environments.{place}" for place, names in _PLACES.items() for name in names}
 
 __all__ = [
     "AnyEnvironment",
@@ -43,7 +68,13 @@ __all__ = [
     "register",
 ]
 
-register("point", Plane, "a point in the paper's plane, bounded by [0, 1]²")
-register("open", OpenPlane, "a point in an unbounded plane")
-register("rooms", FourRooms, "a point in four rooms joined by doors")
-register("maze", Maze, "a point in a maze of 5 x 5 cells")
+
+def __getattr__(name: str):
+    if name not in _PLACE:
+        raise AttributeError(f"module 'vendirl.environments' has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,21 +1,12 @@
 """The interface between a world and everything that acts in it."""
 
 import abc
-import operator
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from vendirl._checks import shown
 from vendirl.environments.spaces import Box, Discrete
-
-Steps: TypeAlias = SupportsIndex | float
-"""A number of steps as people write it: a whole one, or one that is refused with a sentence that says so."""
-
-
-LONGEST = 10**9
-"""Steps of an episode, which are counted in 32 bits."""
 
 
 class State(eqx.Module):
@@ -81,16 +72,3 @@ class Environment(eqx.Module):
     @abc.abstractmethod
     def step(self, state: State, action: Float[Array, " A"] | Int[Array, ""], key: PRNGKeyArray) -> State:
         """The successor of `state` under `action`."""
-
-
-def checked_length(value: Any) -> int:
-    """An episode's length, or an error that says what is wrong with it."""
-    try:
-        length = operator.index(value)
-    except TypeError:
-        raise TypeError(f"episode_length={shown(value)} must be a whole number of steps.") from None
-    if length < 1:
-        raise ValueError(f"episode_length={shown(length)} must be at least 1 step.")
-    if length > LONGEST:
-        raise ValueError(f"episode_length={shown(length)} must be at most {LONGEST} steps.")
-    return length

@@ -22,6 +22,9 @@ Actions = Float[np.ndarray, "E A"] | Int[np.ndarray, " E"]
 Frames = UInt8[np.ndarray, "E H W 3"]
 Result = TypeVar("Result")
 
+PATIENCE = 1.0
+"""Seconds that scenes have to end what they are doing when they are to be closed."""
+
 
 class Step(NamedTuple):
     """What a step of E scenes brought: the true successors, where the episode ended for good, where it was cut off by
@@ -47,6 +50,11 @@ class Scenes(abc.ABC):
     @abc.abstractmethod
     def step(self, actions: Actions) -> Step:
         """Step all scenes by (E, A) or (E,) actions."""
+
+    def reseed(self, seed: int) -> bool:
+        """Be as new scenes of that seed from the next reset of all of them on: whether that can be done. Where it
+        cannot, the scenes are closed and opened anew."""
+        return False
 
     def frames(self) -> Frames:
         """A picture of each scene, where they were opened to be filmed."""
@@ -98,8 +106,8 @@ class HostEnvironment(abc.ABC):
         `film` is the width and height of pictures, if the scenes are to be filmed.
         """
         if film is None:
-            return Watched(lambda: self._open(scenes, seed), self, scenes)
-        return Watched(lambda: self._open_filmed(scenes, seed, *film), self, scenes)
+            return Watched(lambda seed: self._open(scenes, seed), self, scenes, seed)
+        return Watched(lambda seed: self._open_filmed(scenes, seed, *film), self, scenes, seed)
 
     def __repr__(self) -> str:
         return self.name
@@ -109,15 +117,15 @@ class Watched(Scenes):
     """Scenes whose steps run on a thread of their own, so that a step that never ends can be left behind, and whose
     results are looked at before anyone uses them."""
 
-    def __init__(self, factory: Callable[[], Scenes], environment: HostEnvironment, scenes: int):
-        self.environment, self.count = environment, scenes
+    def __init__(self, factory: Callable[[int], Scenes], environment: HostEnvironment, scenes: int, seed: int):
+        self.factory, self.environment, self.count = factory, environment, scenes
         self._tasks: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"scenes of {environment.name}", daemon=True)
         self._thread.start()
-        self._ended = False
+        self._ended = self._busy = False
         self._scenes: Scenes | None = None
-        self._scenes = self._call("start", factory)
+        self._scenes = self._call("start", lambda: factory(seed))
 
     def reset(self, which: Bool[np.ndarray, " E"]) -> Features:
         features = self._call("reset", lambda: self._opened.reset(which))
@@ -131,16 +139,28 @@ class Watched(Scenes):
             self._fail(f"step returned the reward {result.rewards[scene]} in scene {scene}")
         return result
 
+    def reseed(self, seed: int) -> bool:
+        if not self._call("reseed", lambda: self._opened.reseed(seed)):
+            old, self._scenes = self._opened, None
+            self._call("close", old.close)
+            self._scenes = self._call("start", lambda: self.factory(seed))
+        return True
+
     def frames(self) -> Frames:
         return self._call("render", lambda: self._opened.frames())
 
     def close(self) -> None:
-        if not self._ended:
-            self._ended = True
-            if self._scenes is not None:
-                self._tasks.put(self._scenes.close)
-            self._tasks.put(None)
-            self._thread.join(5.0)
+        """End the scenes: in good order, unless they do not come back from what they were asked last."""
+        if self._ended:
+            return
+        if self._busy and not self._came_back(PATIENCE):  # whoever asked was interrupted
+            self._abandon()
+            return
+        self._ended = True
+        if self._scenes is not None:
+            self._tasks.put(self._scenes.close)
+        self._tasks.put(None)
+        self._thread.join(5.0)
 
     @property
     def _opened(self) -> Scenes:
@@ -157,11 +177,14 @@ class Watched(Scenes):
     def _call(self, method: str, task: Callable[[], Result]) -> Result:
         if self._ended:
             raise EnvironmentFailure(f"the scenes of {self.environment.name} have been closed")
+        self._busy = True
         self._tasks.put(task)
         try:
             done, result = self._results.get(timeout=self.environment.timeout)
         except queue.Empty:
-            self._fail(f"{method} did not return within {self.environment.timeout:g} s", hung=True)
+            self._abandon()
+            self._fail(f"{method} did not return within {self.environment.timeout:g} s")
+        self._busy = False
         if not done:
             if isinstance(result, EnvironmentFailure):
                 self._fail(str(result))
@@ -180,12 +203,21 @@ class Watched(Scenes):
             self._fail(f"{method} returned {features[scene, feature]} as {name} in scene {scene}")
         return features
 
-    def _fail(self, what: str, cause: BaseException | None = None, hung: bool = False) -> NoReturn:
-        if hung:
-            self._ended = True
-            if self._scenes is not None:
-                self._scenes.kill()
-            self._tasks.put(None)
-        else:
-            self.close()
+    def _came_back(self, seconds: float) -> bool:
+        """Wait for the thread to end its task."""
+        try:
+            self._results.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        return True
+
+    def _abandon(self) -> None:
+        """End scenes that do not answer, and leave the thread to itself."""
+        self._ended = True
+        if self._scenes is not None:
+            self._scenes.kill()
+        self._tasks.put(None)
+
+    def _fail(self, what: str, cause: BaseException | None = None) -> NoReturn:
+        self.close()
         raise EnvironmentFailure(f"the environment {self.environment.name} failed: {what}") from cause

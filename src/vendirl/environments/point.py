@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl._checks import shown
-from vendirl.environments.environment import Environment, State, checked_length
+from vendirl.environments.environment import Environment, State
+from vendirl.environments.lengths import checked_length
 from vendirl.environments.spaces import Box, Discrete
 
 # Stay, then right, up, left, down, then the four diagonals: corners of the box that continuous actions fill.

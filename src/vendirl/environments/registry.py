@@ -18,8 +18,10 @@ from typing import Any, TypeAlias
 
 from vendirl._checks import LARGEST, nearest
 from vendirl._text import short, syntax
-from vendirl.environments.environment import Environment, Steps
+from vendirl.environments.environment import Environment
 from vendirl.environments.host import HostEnvironment
+from vendirl.environments.lengths import Steps
+from vendirl.environments.point import FourRooms, Maze, OpenPlane, Plane
 
 AnyEnvironment: TypeAlias = Environment | HostEnvironment
 
@@ -211,3 +213,9 @@ def _entry(name: str) -> _Entry:
 def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
     """What other packages offer."""
     return {point.name: point for point in importlib.metadata.entry_points(group="vendirl.environments")}
+
+
+register("point", Plane, "a point in the paper's plane, bounded by [0, 1]²")
+register("open", OpenPlane, "a point in an unbounded plane")
+register("rooms", FourRooms, "a point in four rooms joined by doors")
+register("maze", Maze, "a point in a maze of 5 x 5 cells")

@@ -6,6 +6,7 @@ grid.mp4                          all at once
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -54,14 +55,26 @@ def film(
 def _of_scenes(
     environment: HostEnvironment, policy: SkillPolicy, goals: Goals, size: tuple[int, int], every: int
 ) -> Films:
+    """Pictures of one episode in each scene, which stays where it ended."""
     stage = Stage(environment, len(goals), 0, film=size)
-    noise = np.zeros((len(goals), 1, getattr(environment.actions, "size", 1)), np.float32)
-    act, pictures = acting(policy, goals, deterministic=True), []
+    T = environment.episode_length
+    noise = np.zeros((len(goals), T, getattr(environment.actions, "size", 1)), np.float32)
+    pictures: list[UInt8[np.ndarray, "n H W 3"]] = []
+    over, steps = np.zeros(len(goals), bool), itertools.count()
+    last: UInt8[np.ndarray, "n H W 3"] | None = None
+
+    def watch(ended: Bool[np.ndarray, " n"]) -> None:
+        nonlocal last
+        due = next(steps) % every == 0
+        if not over.all() and (due or (ended & ~over).any()):
+            now = stage.scenes.frames()
+            last = now if last is None else np.where(over[:, None, None, None], last, now)
+        over[ended] = True
+        if due and last is not None:
+            pictures.append(last)
+
     try:
-        for step in range(environment.episode_length):
-            stage.roll(act, np.asarray(goals), noise)
-            if step % every == 0:
-                pictures.append(stage.scenes.frames())
+        stage.roll(acting(policy, goals, deterministic=True), np.asarray(goals), noise, watch)
     finally:
         stage.close()
     return np.stack(pictures, 1)

@@ -13,8 +13,10 @@ from vendirl.training.run import Run
 def draw_run(run: Run, ax: Axes, seed: int = 0) -> None:
     """The trajectories of one seed's skills, in the world they act in."""
     walls, bounds, start = (getattr(run.environment, name, None) for name in ("walls", "bounds", "start"))
-    points, axes, names = figures.view(run.rollout(seed=seed), run.environment.feature_names)
-    figures.draw_trajectories(ax, points, walls, bounds, start, axes, names)
+    data = run.episodes(seed=seed)
+    views = [figures.view(np.stack([episodes]), data.features) for episodes in data.by_skill]
+    axes, names = views[0][1:]
+    figures.draw_trajectories(ax, [list(points[0]) for points, _, _ in views], walls, bounds, start, axes, names)
 
 
 def figure_of_run(run: Run, seed: int = 0) -> Figure:

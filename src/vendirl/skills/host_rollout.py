@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from vendirl.environments.host import HostEnvironment, Scenes
 from vendirl.skills.policy import AnyArray, SkillPolicy
@@ -31,8 +31,10 @@ class Stage:
         self.scenes: Scenes = environment.open(count, seed, film)
         self.restart()
 
-    def restart(self) -> None:
-        """Begin new episodes in all scenes."""
+    def restart(self, seed: int | None = None) -> None:
+        """Begin new episodes in all scenes; with a seed, those of new scenes of that seed."""
+        if seed is not None:
+            self.scenes.reseed(seed)
         self.features: Float[np.ndarray, "E D"] = self.scenes.reset(np.ones(self.count, bool))
         self.elapsed: Int[np.ndarray, " E"] = np.zeros(self.count, np.int32)
 
@@ -41,8 +43,12 @@ class Stage:
         act: Act,
         skill: Int[np.ndarray, " E"] | Float[np.ndarray, "E d"],
         noise: Float[np.ndarray, "E steps A"],
+        watch: Callable[[Bool[np.ndarray, " E"]], None] | None = None,
     ) -> Transition:
-        """Continue all scenes for as many steps as there is noise for, as `rollout` does for one."""
+        """Continue all scenes for as many steps as there is noise for, as `rollout` does for one.
+
+        `watch` is called after each step with the scenes whose episodes it ended, before they begin anew.
+        """
         T, (E, steps) = self.environment.episode_length, noise.shape[:2]
         D = self.environment.observation_size
         observation, successor = np.empty((E, steps, D), np.float32), np.empty((E, steps, D), np.float32)
@@ -61,6 +67,8 @@ class Stage:
             terminated[:, t] = step.terminated
             truncated[:, t] = (step.truncated | (self.elapsed >= T)) & ~step.terminated
             ended = terminated[:, t] | truncated[:, t]
+            if watch is not None:
+                watch(ended)
             if ended.any():
                 self.features = np.where(ended[:, None], self.scenes.reset(ended), self.features)
                 self.elapsed[ended] = 0
@@ -121,13 +129,26 @@ def roll_out_skills(
     episodes: int | None = None,
 ) -> Float[np.ndarray, "n *N T D"]:
     """As `rollout.roll_out_skills`, in scenes that are opened for it and closed after it."""
+    points = act_out(environment, policy, skills, key, deterministic, episodes or 1).next_observation
+    return np.asarray(points[:, 0] if episodes is None else points)
+
+
+def act_out(
+    environment: HostEnvironment,
+    policy: SkillPolicy,
+    skills: Int[AnyArray, " n"] | Float[AnyArray, "n d"],
+    key: PRNGKeyArray,
+    deterministic: bool = False,
+    episodes: int = 1,
+) -> Transition:
+    """As `rollout.act_out`, in scenes that are opened for it and closed after it."""
     seed = int(jax.random.randint(key, (), 0, 2**31 - 1))
-    stage = Stage(environment, len(skills) * (episodes or 1), seed)
+    stage = Stage(environment, len(skills) * episodes, seed)
     try:
-        points = rehearsed(stage, policy, jnp.asarray(skills), key, episodes or 1, deterministic)
+        rows = _acted_out(stage, policy, jnp.asarray(skills), key, episodes, deterministic)
     finally:
         stage.close()
-    return points[:, 0] if episodes is None else points
+    return jax.tree.map(lambda x: np.asarray(x).reshape(len(skills), episodes, *x.shape[1:]), rows)
 
 
 def rehearsed(
@@ -139,7 +160,22 @@ def rehearsed(
     deterministic: bool = False,
     seeds: int | None = None,
 ) -> Float[np.ndarray, "*S n N T D"]:
-    """An episode in each of n N scenes, N of each skill; with `seeds`, the skills of S policies in S n N scenes."""
+    """The observations of T steps in each of n N scenes, N for each skill, in which a skill whose episode ends early
+    begins anew; with `seeds`, of the skills of S policies in S n N scenes."""
+    before = () if seeds is None else (seeds,)
+    points = _acted_out(stage, policy, skills, key, episodes, deterministic, seeds).next_observation
+    return np.asarray(points).reshape(*before, len(skills), episodes, stage.environment.episode_length, -1)
+
+
+def _acted_out(
+    stage: Stage,
+    policy: SkillPolicy,
+    skills: Int[Array, " n"] | Float[Array, "n d"],
+    key: PRNGKeyArray,
+    episodes: int,
+    deterministic: bool,
+    seeds: int | None = None,
+) -> Transition:
     T = stage.environment.episode_length
     chosen = jnp.repeat(skills, episodes, axis=0)
     stage.restart()
@@ -148,10 +184,8 @@ def rehearsed(
     if seeds is not None:
         chosen = jnp.broadcast_to(chosen, (seeds, *chosen.shape))
     act = acting(policy, chosen, seeds is not None, deterministic)
-    before = () if seeds is None else (seeds,)
     skill = np.asarray(chosen).reshape(stage.count, *skills.shape[1:])
-    points = stage.roll(act, skill, noise).next_observation
-    return np.asarray(points).reshape(*before, len(skills), episodes, T, -1)
+    return stage.roll(act, skill, noise)
 
 
 drawn = jax.jit(draw_noise, static_argnums=(0, 2))

@@ -105,14 +105,25 @@ def roll_out_skills(
     deterministic: bool = False,
     episodes: int | None = None,
 ) -> Float[Array, "n *N T D"]:
-    """The observations s_1, ..., s_T of episodes of each of `skills`, T the environment's episode length. A skill that
-    terminates early begins anew and fills its T steps.
+    """The observations s_1, ..., s_T of each of `skills`, T the environment's episode length. A skill that terminates
+    early begins anew and fills its T steps, as the memory's queue goes on filling; `act_out` tells where it did.
 
     Args:
         deterministic: take the likeliest action rather than draw one.
         episodes: N for an axis of so many episodes, (n, N, T, D); None for one episode without that axis, (n, T, D).
     """
+    return jnp.asarray(act_out(environment, policy, skills, key, deterministic, episodes).next_observation)
 
+
+def act_out(
+    environment: Environment,
+    policy: SkillPolicy,
+    skills: Int[AnyArray, " n"] | Float[AnyArray, "n d"],
+    key: PRNGKeyArray,
+    deterministic: bool = False,
+    episodes: int | None = None,
+) -> Transition:
+    """All that happens in `roll_out_skills`, from the first step of an episode on."""
     skills, T = jnp.asarray(skills), environment.episode_length
     shape = (len(skills),) if episodes is None else (len(skills), episodes)
     noise_key, world_key = jax.random.split(key)
@@ -126,7 +137,7 @@ def roll_out_skills(
         start_key, key = jax.random.split(key)
         policy_fn = likeliest if deterministic else one.act
         start = environment.reset(start_key)
-        return rollout(environment, policy_fn, start, jnp.array(0), skill, T, key, noise)[2].next_observation
+        return rollout(environment, policy_fn, start, jnp.array(0), skill, T, key, noise)[2]
 
     of_skill = trajectory if episodes is None else jax.vmap(trajectory, (None, 0, 0))
     drawn = draw_noise(policy.actions, noise_key, (*shape, T))

@@ -21,7 +21,7 @@ Metrics = dict[str, Any]
 """By name the metrics of the last epoch and the score of the skills, and in "finite" which metrics were always so."""
 
 
-def make_block(loop: Loop, training: Training, seeds: int, seed: int, done: int) -> CompiledBlock | HostBlock:
+def make_block(loop: Loop, training: Training, seeds: int, seed: int) -> CompiledBlock | HostBlock:
     """What trains for a block of epochs; it must be closed.
 
     Args:
@@ -29,11 +29,9 @@ def make_block(loop: Loop, training: Training, seeds: int, seed: int, done: int)
         training: its state, for the shapes of what is in it; with several seeds, with an axis of them.
         seeds: how many seeds are trained at once.
         seed: of scenes outside of the compiled program.
-        done: epochs trained so far.
     """
     if isinstance(loop.problem.environment, HostEnvironment):
-        # Scenes cannot be saved; a run that goes on begins new episodes, and not those that it began with.
-        return HostBlock(loop, training, seeds, seed + 7919 * done)
+        return HostBlock(loop, training, seeds, seed)
     return CompiledBlock(loop, training, seeds)
 
 
@@ -93,6 +91,7 @@ class HostBlock:
     def __call__(self, arrays: Training) -> tuple[Training, Metrics]:
         """The arrays of a state of training after `BLOCK` more epochs, and metrics."""
         training, rows = eqx.combine(arrays, self.static), []
+        self.loop.begin_block(int(np.max(np.asarray(training.epoch))))
         for _ in range(BLOCK):
             training, metrics = self.loop.epoch(training)
             rows.append(metrics)

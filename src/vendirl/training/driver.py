@@ -63,7 +63,8 @@ def train(
         method: what is rewarded, or its text.
         learner: the algorithm of choice, or its text.
         out: a folder to save the run in; nothing is saved if None.
-        resume: continue the run in that folder, bit for bit as if it had never stopped.
+        resume: continue the run in that folder, bit for bit as if it had never stopped; in environments outside of JAX
+            as far as the same seed and actions lead them to the same observations.
         progress: True for a bar in terminals and notebooks, and a line every few seconds elsewhere; False for silence;
             or a function that is called with the run and the newest metrics after every block of epochs.
         settings: anything else in `Settings`.
@@ -98,7 +99,7 @@ def run(
         folders.check_versions(this.folder)
         folders.truncate_history(this.folder, this.done)
     start = time.perf_counter()
-    block = make_block(this.loop, this.training, settings.seeds, settings.seed, this.done)
+    block = make_block(this.loop, this.training, settings.seeds, settings.seed)
     this.compile_seconds = time.perf_counter() - start
     try:
         _train(this, block, report)

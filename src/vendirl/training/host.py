@@ -2,6 +2,10 @@
 
 Acting, rewarding and learning are compiled; between them the scenes are stepped by the host. With several seeds the
 scenes of all seeds are stepped at once.
+
+What goes on inside such scenes cannot be saved. So that a run which is resumed goes on as if it had never stopped, all
+scenes are seeded anew and begin new episodes at the start of every block of epochs, by the seed of the run and the
+epoch alone. This holds as far as scenes of the same seed do the same for the same actions.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ class HostLoop:
         self.environment = loop.problem.environment
         self.stages: dict[str, Stage] = {}
         self.points: Float[Array, "*S n N T D"] | None = None
+        self.block = 0
 
         def begin(training, points):
             return loop.begin(training, lambda key, episodes: points[:, :episodes])
@@ -46,6 +51,12 @@ class HostLoop:
         self._learn = Program(over(loop.learn))
         self._end = Program(over(loop.end))
         self._scored = Program(score_of if seeds == 1 else eqx.filter_vmap(score_of, in_axes=(0, None, None)))
+
+    def begin_block(self, epoch: int) -> None:
+        """Let all scenes begin anew, as the seed and the number of epochs that are done say."""
+        self.block = epoch
+        for name in self.stages.keys() & {"acting", "rehearsing"}:
+            self.stages[name].restart(self._seed(name))
 
     def epoch(self, training: Training) -> tuple[Training, dict[str, Float[Array, "*S"]]]:
         """One epoch in all scenes, and its metrics; of each seed, if there are several."""
@@ -68,15 +79,18 @@ class HostLoop:
     def score(self, policy: SkillPolicy, similarity: Similarity, goals: Goals, order: float) -> Float[Array, "*S"]:
         """The Vendi Score of the skills acting without noise, one trajectory each; of each seed."""
         S = None if self.seeds == 1 else self.seeds
+        opened = "scoring" in self.stages
         stage = self._stage("scoring", goals.shape[0])
+        if opened:  # every score is of the same beginnings
+            stage.restart(self._seed("scoring"))
         points = jnp.asarray(rehearsed(stage, policy, goals, jax.random.key(0), 1, True, S))
         return self._scored(points, similarity, order)
 
     def close(self) -> None:
-        """End the scenes."""
+        """End the scenes, and forget what they did."""
         for stage in self.stages.values():
             stage.close()
-        self.stages = {}
+        self.stages, self.points = {}, None
 
     @property
     def _axes(self) -> int:
@@ -85,9 +99,9 @@ class HostLoop:
     def _rehearse(self, training: Training, epoch: int) -> Float[Array, "*S n N T D"]:
         method, n = self.loop.method, self.loop.problem.skills
         T, D = self.environment.episode_length, self.environment.observation_size
-        if not method.rehearsal:
-            return jnp.zeros((*([self.seeds] if self.seeds > 1 else []), n, 0, T, D))
-        if self.points is None or epoch % method.rehearsal_period == 0:
+        if not method.rehearsal or (self.points is None and epoch % method.rehearsal_period):
+            return jnp.zeros((*([self.seeds] if self.seeds > 1 else []), n, method.rehearsal, T, D))
+        if self.points is None or epoch % method.rehearsal_period == 0:  # else nobody looks at them
             stage = self._stage("rehearsing", n * method.rehearsal)
             key = jax.random.fold_in(self._one(training.key), 1)
             S = None if self.seeds == 1 else self.seeds
@@ -98,9 +112,13 @@ class HostLoop:
     def _stage(self, name: str, scenes: int) -> Stage:
         """The scenes for one purpose, opened when they are first needed."""
         if name not in self.stages:
-            seed = self.seed + 1_000_003 * (1 + len(self.stages))
-            self.stages[name] = Stage(self.environment, scenes * self.seeds, seed)
+            self.stages[name] = Stage(self.environment, scenes * self.seeds, self._seed(name))
         return self.stages[name]
+
+    def _seed(self, name: str) -> int:
+        purpose = ("acting", "rehearsing", "scoring").index(name)
+        mixed = np.random.SeedSequence((self.seed % 2**64, purpose, 0 if name == "scoring" else self.block))
+        return int(mixed.generate_state(1)[0] >> 1)  # 31 bits, which every environment takes
 
     def _one(self, key: Key[Array, "*S"]) -> PRNGKeyArray:
         """A key for all seeds: that of the first."""

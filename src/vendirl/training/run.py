@@ -3,7 +3,8 @@
 settings.json        exactly what was asked for, and the versions that ran it
 metrics.jsonl        one line for every block of epochs
 checkpoints/         the state of training (see `checkpoint`)
-trajectories.npz     observations (episodes, T, D) and skill (episodes,) of the final skills
+trajectories.npz     episodes of the final skills as they were: observations, skill, lengths, first_observations,
+                     actions, rewards, terminated (see `data.npz`)
 figure.png           trajectories, kernel matrix, spectrum, learning curve
 summary.json         score, attainable score, fraction, steps, times, seed, versions
 """
@@ -29,9 +30,10 @@ from vendirl.data import Trajectories, write_npz
 from vendirl.environments import AnyEnvironment, HostEnvironment
 from vendirl.score.score import Vendi, vendi
 from vendirl.similarity import Similarity, kernel_matrix
-from vendirl.skills.host_rollout import roll_out_skills as roll_out_skills_on_host
+from vendirl.skills.episodes import first_episodes
+from vendirl.skills.host_rollout import act_out as act_out_on_host
 from vendirl.skills.policy import Skill, SkillPolicy
-from vendirl.skills.rollout import roll_out_skills
+from vendirl.skills.rollout import Transition, act_out
 from vendirl.training import checkpoint
 from vendirl.training import folder as folders
 from vendirl.training.attainable import Attainable, attainable
@@ -131,9 +133,27 @@ class Run:
         return vendi(self.kernel(seed, episodes), self.settings.order)
 
     def kernel(self, seed: int = 0, episodes: int = 1) -> Float[np.ndarray, "n n"]:
-        """The kernel matrix of one seed's skills."""
-        points = self.rollout(seed=seed, episodes=episodes).astype(np.float64)
-        return np.asarray(kernel_matrix(self.similarity, points))
+        """The kernel matrix of one seed's skills, by their episodes as they were. Where a skill ends too early for the
+        similarity to compare it, there are as many more episodes as it takes."""
+        data = self.episodes(seed=seed, episodes=episodes)
+        while (least := data.skill_set.counts.min()) < self.similarity.least_observations:
+            episodes *= -(-self.similarity.least_observations // int(least))
+            data = self.episodes(seed=seed, episodes=episodes)
+        return np.asarray(kernel_matrix(self.similarity, data))
+
+    def episodes(
+        self,
+        skills: Sequence[int] | Int[Array | np.ndarray, " n"] | None = None,
+        episodes: int = 1,
+        deterministic: bool = True,
+        seed: int = 0,
+        draw: int = 0,
+    ) -> Trajectories:
+        """Episodes of chosen skills as they were, each to where it ended, with actions, rewards and first observations;
+        arguments are those of `rollout`."""
+        chosen = np.arange(self.settings.skills) if skills is None else np.asarray(skills)
+        rows = self._acted_out(skills, episodes, deterministic, seed, draw)
+        return first_episodes(rows, chosen, self.environment.feature_names, str(self.folder or self.settings.env))
 
     def rollout(
         self,
@@ -143,17 +163,28 @@ class Run:
         seed: int = 0,
         draw: int = 0,
     ) -> Float[np.ndarray, "n {episodes} T D"]:
-        """Observations of chosen skills (all if None), acting without noise or with it.
+        """Observations of T steps of chosen skills (all if None), acting without noise or with it. Where an episode
+        ends before its T steps another follows it in the same row; `Run.episodes` keeps them apart.
 
         `seed` counts the seeds of the run from 0; `draw` seeds the noise of the rollout itself.
         """
+        return np.asarray(self._acted_out(skills, episodes, deterministic, seed, draw).next_observation)
+
+    def _acted_out(
+        self,
+        skills: Sequence[int] | Int[Array | np.ndarray, " n"] | None,
+        episodes: int,
+        deterministic: bool,
+        seed: int,
+        draw: int,
+    ) -> Transition:
         chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
         if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
         chosen = self.goals[chosen]
         key, policy, world = jax.random.key(draw), self.skills_of(seed), self.environment
-        roll: Any = roll_out_skills_on_host if isinstance(world, HostEnvironment) else _roll_out_skills
-        return np.asarray(roll(world, policy, chosen, key, deterministic, episodes=episodes))
+        act: Any = act_out_on_host if isinstance(world, HostEnvironment) else _act_out
+        return act(world, policy, chosen, key, deterministic, episodes=episodes)
 
     def evaluate(
         self, similarities: Sequence[Similarity | str] | None = None, seed: int = 0, episodes: int = 10, **settings: Any
@@ -168,13 +199,13 @@ class Run:
         from vendirl.evaluation.evaluate import evaluate
         from vendirl.skills.neural_diversity import neural_diversity
 
-        points = self.rollout(seed=seed, episodes=episodes, deterministic=False)
-        n, _, T, D = points.shape
-        names = self.environment.feature_names
-        data = Trajectories.of(points.reshape(-1, T, D), np.repeat(np.arange(n), episodes), features=names)
+        data = self.episodes(seed=seed, episodes=episodes, deterministic=False)
         found = evaluate(data, [self.similarity] if similarities is None else similarities, **settings)
         if settings.get("measures", True) and self.loop.problem.space.discrete and not self.training.policy.squashed:
-            states, times = points[:, 0].reshape(-1, D)[:2000], np.tile((np.arange(T) + 1) / T, n)[:2000]
+            firsts = data.take([mine[0] for mine in data.of_skill])
+            states = firsts.observations[:2000]
+            steps = np.concatenate([np.arange(1, length + 1) for length in firsts.lengths])[:2000]
+            times = steps / self.environment.episode_length
             acted = neural_diversity(self.skills_of(seed), states, times if self.settings.time else None)
             found = dataclasses.replace(found, measures=(*found.measures, acted))
         return found
@@ -265,10 +296,7 @@ class Run:
             return
         for seed, place in enumerate(self.places):
             place.mkdir(exist_ok=True)
-            points = self.rollout(seed=seed, episodes=5, deterministic=False)
-            n, N, T, D = points.shape
-            who, names = np.repeat(np.arange(n), N), self.environment.feature_names
-            write_npz(place / "trajectories.npz", Trajectories.of(points.reshape(n * N, T, D), who, features=names))
+            write_npz(place / "trajectories.npz", self.episodes(seed=seed, episodes=5, deterministic=False))
             write_figure(self.figure(seed), place / "figure.png")
         write_atomically(self.folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
 
@@ -306,5 +334,5 @@ def write_figure(figure: Figure, path: Path) -> None:
     write_bytes_atomically(path, picture.getvalue())
 
 
-_roll_out_skills = eqx.filter_jit(roll_out_skills)
+_act_out = eqx.filter_jit(act_out)
 _ceilings: dict[tuple[str, str, int, float], Attainable] = {}

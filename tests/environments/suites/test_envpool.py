@@ -40,12 +40,15 @@ def test_half_cheetah():
 
 def test_the_same_seed_gives_the_same_scenes():
     world = parse_environment("envpool:Hopper-v5")
-    first, second, other = (Stage(world, 2, seed) for seed in (3, 3, 4))
-    for stage in (first, second, other):
+    first, second, other, again = (Stage(world, 2, seed) for seed in (3, 3, 4, 5))
+    again.roll(still, np.zeros(2, int), np.zeros((2, 4, 3)))
+    again.restart(seed=3)
+    for stage in (first, second, other, again):
         stage.roll(still, np.zeros(2, int), np.zeros((2, 3, 3)))
         stage.close()
     assert np.array_equal(first.features, second.features)
     assert not np.array_equal(first.features, other.features)
+    assert np.array_equal(first.features, again.features)
 
 
 def test_a_fall_is_a_termination_and_only_that_scene_begins_anew():

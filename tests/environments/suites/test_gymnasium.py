@@ -84,6 +84,30 @@ def test_vector_environments_of_every_mode(mode):
     stage.close()
 
 
+def pendulum():
+    return gymnasium.make("Pendulum-v1")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [pendulum, *(lambda num_envs, m=m: SyncVectorEnv([pendulum] * num_envs, autoreset_mode=m) for m in AutoresetMode)],
+)
+def test_scenes_that_are_seeded_anew_are_as_new_scenes(made):
+    def push(observations, times, noise):
+        return np.full((2, 1), 0.5, np.float32), np.zeros(2, np.float32)
+
+    world = GymnasiumEnvironment(made, episode_length=200)
+    rows = []
+    for first in (3, 4):
+        stage = Stage(world, 2, first)
+        if first != 3:
+            stage.roll(push, np.zeros(2, int), np.zeros((2, 202, 1)))
+            stage.restart(seed=3)
+        rows.append(stage.roll(push, np.zeros(2, int), np.zeros((2, 204, 1))).next_observation)
+        stage.close()
+    assert np.array_equal(*rows)
+
+
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_an_episode_is_cut_off_before_the_environment_would(mode):
     def vector(num_envs):

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from vendirl.environments.environment import Steps
+from vendirl.environments.lengths import Steps
 from vendirl.environments.suites.bodies import loading
 from vendirl.environments.suites.simulation import InGraph, Simulation, quiet, suggestion
 

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from vendirl._host import cores
-from vendirl.environments.environment import Steps, checked_length
 from vendirl.environments.host import Actions, Features, HostEnvironment, Scenes, Step
+from vendirl.environments.lengths import Steps, checked_length
 from vendirl.environments.suites.bodies import known_names, loading, observation_names, outside
 from vendirl.environments.suites.flat import Acting, Observing
 from vendirl.environments.suites.processes import Processes
@@ -119,7 +119,8 @@ class _Filmed:
         self.settings = {**settings, "render_mode": "rgb_array", "render_width": width, "render_height": height}
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
-        if self.pool is None:
+        if self.pool is None or seed is not None:  # it is seeded when it is made, and never again
+            self.close()
             self.pool = _library().make(self.id, env_type="gymnasium", num_envs=1, seed=seed or 0, **self.settings)
         observations, infos = self.pool.reset()
         return _only(observations), _only(infos)

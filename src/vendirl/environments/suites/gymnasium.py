@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from vendirl.environments.environment import Steps, checked_length
 from vendirl.environments.host import Actions, Features, HostEnvironment, Scenes, Step
+from vendirl.environments.lengths import Steps, checked_length
 from vendirl.environments.suites.bodies import known_names, loading, observation_names, outside
 from vendirl.environments.suites.flat import Acting, Observing, alone
 from vendirl.environments.suites.processes import Processes
@@ -117,6 +117,10 @@ class _VectorScenes(Scenes):
             observations, infos = self.vector.reset(options={"reset_mask": due})
             self.fresh = np.where(due[:, None], self._features(observations, infos), self.fresh)
         return self.fresh
+
+    def reseed(self, seed: int) -> bool:
+        self.seed, self.fresh, self.renewed = seed, None, np.zeros(self.count, bool)
+        return True
 
     def step(self, actions: Actions) -> Step:
         observations, rewards, terminated, truncated, infos = self.vector.step(self.environment.act(actions))

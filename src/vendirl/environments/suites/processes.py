@@ -13,12 +13,14 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
 from vendirl._host import cores
 from vendirl.environments.host import Actions, EnvironmentFailure, Features, Frames, Scenes, Step
 from vendirl.environments.suites.drawing import without_a_screen
 from vendirl.environments.suites.flat import Acting, Observing
+
+WORKER = "vendirl.environments.suites.worker"
 
 
 @runtime_checkable
@@ -61,21 +63,29 @@ class Processes(Scenes):
             ours, theirs = socket.socketpair()
             with theirs:
                 theirs.set_inheritable(True)
-                command = [sys.executable, "-m", "vendirl.environments.suites.worker", str(theirs.fileno())]
+                command = [sys.executable, "-m", WORKER, str(theirs.fileno()), str(os.getpid())]
                 self.processes.append(_start(command, theirs.fileno(), settings))
             self.connections.append(Connection(ours.detach()))
             plan = (factory, environment.observe, environment.act, tuple(environment.outside.values()))
             self.connections[-1].send(sys.path)  # first, so that what follows can be found
-            self.connections[-1].send_bytes(cloudpickle.dumps((plan, [seed + int(i) for i in share])))
-        self._answers()
+            self.connections[-1].send_bytes(cloudpickle.dumps((plan, _seeds(seed, share))))
+        self.started = False
 
     def reset(self, which: Bool[np.ndarray, " E"]) -> Features:
+        if not self.started:  # here rather than at the start, so that processes that never start can be ended
+            self._answers()
+            self.started = True
         self._send([("reset", which[share]) for share in self.shares])
         return np.concatenate(self._answers())
 
     def step(self, actions: Actions) -> Step:
         self._send([("step", actions[share]) for share in self.shares])
         return Step(*(np.concatenate(parts) for parts in zip(*self._answers(), strict=True)))
+
+    def reseed(self, seed: int) -> bool:
+        self._send([("reseed", _seeds(seed, share)) for share in self.shares])
+        self._answers()
+        return True
 
     def frames(self) -> Frames:
         self._send([("frames", None)] * len(self.shares))
@@ -101,7 +111,7 @@ class Processes(Scenes):
             process.kill()
             process.wait()
 
-    def _send(self, messages: Sequence[tuple[str, np.ndarray | None]]) -> None:
+    def _send(self, messages: Sequence[tuple[str, np.ndarray | list[int] | None]]) -> None:
         for connection, message in zip(self.connections, messages, strict=True):
             with contextlib.suppress(OSError):  # a process that is gone is noticed when it should answer
                 connection.send(message)
@@ -121,6 +131,10 @@ class Processes(Scenes):
                     raise EnvironmentFailure(answer)
                 answers[i] = answer
         return [answers[i] for i in range(len(self.connections))]
+
+
+def _seeds(seed: int, share: Int[np.ndarray, " scenes"]) -> list[int]:
+    return [seed + int(i) for i in share]
 
 
 def _start(command: list[str], descriptor: int, settings: dict[str, str]) -> subprocess.Popen[bytes]:

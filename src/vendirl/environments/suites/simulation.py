@@ -20,7 +20,8 @@ from jax.extend.core import ClosedJaxpr, Var, jaxpr_as_fun
 from jax.tree_util import PyTreeDef
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree, UInt8
 
-from vendirl.environments.environment import Environment, State, Steps, checked_length
+from vendirl.environments.environment import Environment, State
+from vendirl.environments.lengths import Steps, checked_length
 from vendirl.environments.spaces import Box
 from vendirl.environments.suites.bodies import AXES, coordinates, identifier
 from vendirl.environments.suites.drawing import draw

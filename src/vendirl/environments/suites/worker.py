@@ -1,13 +1,19 @@
-"""A process that steps some scenes of a Gymnasium environment: python -m vendirl.environments.suites.worker <socket>.
+"""A process that steps some scenes of a Gymnasium environment.
 
-It is told by the process that started it, over a socket that nobody else has, and ends when that is closed.
+It is run as `python -m vendirl.environments.suites.worker <socket> <process that started it>`. It is told by that
+process, over a socket that nobody else has, and ends when that is closed, or when
+that process does, whatever a scene is doing then. What it imports is light: no JAX.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -26,7 +32,7 @@ def main(descriptor: int) -> None:
     import cloudpickle
 
     connection = Connection(descriptor)
-    with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         sys.path[:] = connection.recv()
         (factory, observe, act, outside), seeds = cloudpickle.loads(connection.recv_bytes())
         scenes: _Share | None = None
@@ -40,13 +46,34 @@ def main(descriptor: int) -> None:
                     scenes.close()
                     return
                 connection.send(("done", getattr(scenes, command)(argument)))
-            except (EOFError, KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
+            except (EOFError, BrokenPipeError, ConnectionResetError):
                 raise
             except BaseException as error:
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 where = f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno}, in {place.name})"
                 connection.send(("error", where))
                 return
+
+
+def end_with(parent: int) -> None:
+    """Let this process end when the one that started it does, also in the middle of a step that never returns."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which tells this process
+    if sys.platform == "linux":
+        # The kernel sees to it when the thread ends that started this process, which lives as long as its scenes.
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    else:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:  # it was gone before it could be watched
+        os._exit(1)
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 class _Share:
@@ -62,6 +89,9 @@ class _Share:
             self.environments = [factory() for _ in seeds]
         self.observe, self.act, self.outside = observe, act, outside
         self.seeds: list[int | None] = list(seeds)
+
+    def reseed(self, seeds: list[int]) -> None:
+        self.seeds = list(seeds)
 
     def reset(self, which: Bool[np.ndarray, " E"]) -> Features:
         rows = np.zeros((len(self.environments), len(self.observe.names) + len(self.outside)), np.float32)
@@ -92,5 +122,6 @@ class _Share:
 
 
 if __name__ == "__main__":
+    end_with(int(sys.argv[2]))
     main(int(sys.argv[1]))
     os._exit(0)  # at once: nothing here is worth tidying up
