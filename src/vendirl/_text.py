@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 import jax
 import numpy as np
 
-from vendirl._checks import LARGEST, check_settings, nearest, some_of
+from vendirl._checks import as_float, check_settings, nearest, some_of
 
 T = TypeVar("T")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -191,8 +191,8 @@ def _built(factory: Callable[..., T], arguments: list[Any], settings: dict[str, 
 def _value(node: ast.expr, names: bool = False) -> Any:
     """A number, text, truth value, None, or a list of such; bare names are text where `names` is allowed."""
     match node:
-        case ast.Constant(value=int() | float() as value) if LARGEST < abs(value) < math.inf:
-            raise ValueError(f"a number is larger than {LARGEST:g}")
+        case ast.Constant(value=int() as value) if math.isnan(as_float(value)):
+            raise ValueError("a number has too many digits")
         case ast.Constant(value=int() | float() | str() | None as value):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float()) as positive) if not isinstance(
