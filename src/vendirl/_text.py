@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 import jax
 import numpy as np
 
-from vendirl._checks import as_float, check_settings, nearest, some_of
+from vendirl._checks import as_float, check_settings, nearest, shown, some_of
 
 T = TypeVar("T")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -127,7 +127,9 @@ class Expressions(Generic[T]):
                         raise ValueError(f"a number cannot be added to a {self.noun}; write weight*{self.noun}")
                     for weight in (a, b):
                         if not self._is_one(weight) and not 0 < weight < math.inf:
-                            raise ValueError(f"weights must be positive and finite, but one is {weight:g}")
+                            raise ValueError(
+                                f"the weight of a {self.noun} must be positive and finite, but is {weight:g}"
+                            )
                     if not self._is_one(a) and not self._is_one(b):
                         return a * b
                 try:
@@ -169,7 +171,7 @@ class Expressions(Generic[T]):
                 near = nearest(keyword.arg or "", settings)
                 hint = f"did you mean {near!r}? " if near else ""
                 raise ValueError(
-                    f"{name} has no setting {short(str(keyword.arg))!r}; {hint}It has {', '.join(settings) or 'none'}"
+                    f"{name} has no setting {shown(keyword.arg)}; {hint}It has {', '.join(settings) or 'none'}"
                 )
             if keyword.arg in values:
                 raise ValueError(f"{name}: setting {keyword.arg!r} is given twice")
