@@ -67,7 +67,9 @@ def positive(value: Any, name: str) -> None:
     if isinstance(value, jax.core.Tracer):
         return
     if not is_number(value) or np.ndim(value) or not 0 < as_float(value) <= LARGEST:
-        limit = f" of at most {LARGEST:.3g}" if is_number(value) and not np.ndim(value) and value > LARGEST else ""
+        limit = (
+            f" of at most {LARGEST:.3g}" if is_number(value) and not np.ndim(value) and np.inf > value > LARGEST else ""
+        )
         raise ValueError(f"{name} must be a positive finite number{limit}, but is {shown(value)}")
 
 

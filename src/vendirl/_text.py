@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, ru
 import jax
 import numpy as np
 
-from vendirl._checks import LARGEST, check_settings, nearest, some_of
+from vendirl._checks import as_float, check_settings, nearest, shown, some_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -130,7 +130,9 @@ class Expressions(Generic[T]):
                         raise ValueError(f"a number cannot be added to a {self.noun}; write weight*{self.noun}")
                     for weight in (a, b):
                         if not self._is_one(weight) and not 0 < weight < math.inf:
-                            raise ValueError(f"weights must be positive and finite, but one is {weight:g}")
+                            raise ValueError(
+                                f"the weight of a {self.noun} must be positive and finite, but is {weight:g}"
+                            )
                     if not self._is_one(a) and not self._is_one(b):
                         return a * b
                 try:
@@ -172,7 +174,7 @@ class Expressions(Generic[T]):
                 near = nearest(keyword.arg or "", settings)
                 hint = f"did you mean {near!r}? " if near else ""
                 raise ValueError(
-                    f"{name} has no setting {short(str(keyword.arg))!r}; {hint}It has {', '.join(settings) or 'none'}"
+                    f"{name} has no setting {shown(keyword.arg)}; {hint}It has {', '.join(settings) or 'none'}"
                 )
             if keyword.arg in values:
                 raise ValueError(f"{name}: setting {keyword.arg!r} is given twice")
@@ -194,8 +196,8 @@ def _built(factory: Callable[..., T], arguments: list[Any], settings: dict[str, 
 def _value(node: ast.expr, names: bool = False) -> Any:
     """A number, text, truth value, None, or a list of such; bare names are text where `names` is allowed."""
     match node:
-        case ast.Constant(value=int() | float() as value) if LARGEST < abs(value) < math.inf:
-            raise ValueError(f"a number is larger than {LARGEST:g}")
+        case ast.Constant(value=int() as value) if math.isnan(as_float(value)):
+            raise ValueError("a number has too many digits")
         case ast.Constant(value=int() | float() | str() | None as value):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float()) as positive) if not isinstance(
