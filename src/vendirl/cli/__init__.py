@@ -25,6 +25,7 @@ from vendirl.cli.train import Train
 from vendirl.cli.video import Video
 from vendirl.environments.host import EnvironmentFailure
 from vendirl.training.progress import progress_bar
+from vendirl.training.stopping import Terminated
 
 __all__ = ["COMMANDS", "keep_compiled_programs", "main", "progress_bar"]
 
@@ -41,6 +42,19 @@ COMMANDS = {
 }
 
 
+MISTAKES = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OSError,
+    FloatingPointError,
+    ImportError,
+    MemoryError,
+    EnvironmentFailure,
+)
+"""What is said in one line, rather than with a traceback."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     try:
@@ -55,10 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.freeze()  # what was imported stays: looking through it again and again would take a tenth of the start
         command.prepare()
         command.run()
+    except Terminated as stop:  # it has said why and how to go on
+        return int(stop.code or 0)
     except KeyboardInterrupt as stop:
         print(f"\n{stop}" if str(stop) else "\nstopped", file=sys.stderr)
         return 130
-    except (ValueError, TypeError, KeyError, OSError, FloatingPointError, ImportError, EnvironmentFailure) as error:
+    except MISTAKES as error:
         if os.environ.get("VENDIRL_TRACEBACK"):
             raise
         print(f"vendirl: {error}", file=sys.stderr)
