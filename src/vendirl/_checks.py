@@ -48,6 +48,13 @@ def whole_number(value: Any, name: str, least: int = 1) -> None:
         raise ValueError(f"{name} must be {kind}, but is {value!r}")
 
 
+def seed_number(value: Any, name: str = "seed") -> None:
+    """Refuse what cannot seed random numbers: JAX would take it modulo 2**32 without a word."""
+    whole_number(value, name, 0)
+    if value >= 2**32:
+        raise ValueError(f"{name} must be less than 2**32, but is {value!r}")
+
+
 def truth_value(value: Any, name: str) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):

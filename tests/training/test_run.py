@@ -2,11 +2,6 @@
 
 import dataclasses
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import equinox as eqx
 import jax
@@ -85,33 +80,6 @@ def test_resuming_is_bit_for_bit(tmp_path, devices):
     assert_identical(whole, resumed)
     rows = [json.loads(line)["epoch"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert rows == [10, 20, 30, 40]
-
-
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path):
-    """kill -9 at some moment, resume, until it is done; `benchmarks/kill.py` does it twenty times."""
-    settings = dataclasses.replace(TINY, steps=8 * 50 * 400)
-    whole = run(settings)
-    command = [
-        sys.executable,
-        "-c",
-        "import sys, json, vendirl.training.driver as r\n"
-        "from vendirl.training.settings import Settings\n"
-        "r.CHECKPOINT_SECONDS = 0.0\n"
-        "r.run(Settings.from_json(json.loads(sys.argv[1])), sys.argv[2], resume=sys.argv[3] == 'resume')",
-        json.dumps(settings.to_json()),
-        str(tmp_path / "run"),
-    ]
-    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
-    process = subprocess.Popen([*command, "new"], env=environment, stderr=subprocess.DEVNULL)
-    metrics = tmp_path / "run" / "metrics.jsonl"
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (metrics.exists() and len(metrics.read_text().splitlines()) > 3):
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "run" / "summary.json").exists(), "the run was done before it could be killed"
-    subprocess.run([*command, "resume"], env=environment, check=True, timeout=240)
-    assert_identical(whole, vr.load(tmp_path / "run"))
 
 
 def test_seeds_at_once_are_each_reported(tmp_path):

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from vendirl._checks import seed_number
 from vendirl._files import write_atomically, write_bytes_atomically
 from vendirl._text import preformatted
 from vendirl.data import Trajectories, write_npz
@@ -157,6 +158,7 @@ class Run:
         chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
         if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
+        seed_number(draw, "draw")
         chosen = self.goals[chosen]
         key, policy, world = jax.random.key(draw), self.skills_of(seed), self.environment
         roll: Any = roll_out_skills_on_host if isinstance(world, HostEnvironment) else _roll_out_skills

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 
 import numpy as np
 
-from vendirl._checks import nearest, one_of, whole_number
+from vendirl._checks import nearest, one_of, seed_number, whole_number
 from vendirl.algorithms import PPO, SAC, Algorithm, parse_learner
 from vendirl.memory import Transform
 
@@ -113,11 +113,13 @@ class Settings:
             whole_number(getattr(self, name), name)
         if self.episode_length is not None:
             whole_number(self.episode_length, "episode_length")
-        whole_number(self.seed, "seed", 0)
+        seed_number(self.seed)
         if self.devices < 0:
             raise ValueError(f"devices must be a number of devices, or 0 for as many as help, but is {self.devices}")
         if self.seed + self.seeds > 2**32:
-            raise ValueError(f"seed must be less than 2**32 - {self.seeds}, but is {self.seed}")
+            raise ValueError(
+                f"seed must be at most 2**32 - {self.seeds}, since there are {self.seeds} seeds, but is {self.seed}"
+            )
         if not self.steps > 0 or self.steps == math.inf:
             raise ValueError(f"steps must be a positive number of environment steps, but is {self.steps}")
         if not 0 < self.epoch < math.inf:
