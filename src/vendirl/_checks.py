@@ -82,6 +82,13 @@ def whole_number(value: Any, name: str, least: int = 1, most: int | None = None)
         raise ValueError(f"{name} must be {kind}{bound}, but is {shown(value)}")
 
 
+def seed_number(value: Any, name: str = "seed") -> None:
+    """Refuse what cannot seed random numbers: JAX would take it modulo 2**32 without a word."""
+    whole_number(value, name, 0)
+    if value >= 2**32:
+        raise ValueError(f"{name} must be less than 2**32, but is {value!r}")
+
+
 def truth_value(value: Any, name: str) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):

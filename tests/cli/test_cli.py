@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -40,6 +41,45 @@ def test_train_writes_a_run_and_prints_the_score(tmp_path, capsys):
     assert f"{summary['vendi_score']:.3f}" in printed
     assert "attainable" in printed
     assert main(["train", "--out", str(tmp_path / "x"), "--resume"]) == 0  # already done: says the same again
+
+
+def test_a_run_that_is_terminated_saves_says_how_to_go_on_and_exits_cleanly(tmp_path):
+    out = tmp_path / "x"
+    command = [
+        sys.executable,
+        "-m",
+        "vendirl.cli",
+        "train",
+        "--out",
+        str(out),
+        *QUICK,
+        "--steps",
+        "1e9",
+        "--resume",
+        "auto",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        while process.poll() is None and not (out / "metrics.jsonl").exists():
+            time.sleep(0.02)
+        process.terminate()
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 143
+    line = r"vendirl: stopped at epoch (\d+) of \d+ and saved there. Go on with: vendirl train --resume --out .*x\n"
+    rest = [said for said in said.splitlines(keepends=True) if not said.startswith("learning: ")]  # progress
+    assert len(rest) == 1, rest
+    epoch = re.fullmatch(line, rest[0])[1]
+    assert (out / "checkpoints" / f"{epoch}.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [([], False), (["--resume"], True), (["--resume", "auto"], "auto"), (["--resume=auto"], "auto")],
+)
+def test_resume_stands_alone_or_before_auto(monkeypatch, arguments, expected):
+    asked = []
+    monkeypatch.setattr(Train, "run", lambda self: asked.append((self.resume, self.skills)))
+    assert main(["train", *arguments, "--skills", "3"]) == 0
+    assert asked == [(expected, 3)]
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -115,6 +155,7 @@ def test_nothing_is_imported_before_it_is_needed():
     [
         (["--skills", "0"], "skills must be"),
         (["--env", "pint"], "point"),
+        (["--seed", "18446744073709551616"], "seed must be less than 2**32"),
         (["--similarity", "mdm"], "mmd"),
         (["--similarity", "mmd.on(7)"], "out of range"),
     ],

@@ -1,5 +1,6 @@
-"""Checkpoints are whole or refused."""
+"""Checkpoints are whole or refused, and one that is damaged does not stand in the way of the one before."""
 
+import errno
 import json
 
 import jax
@@ -53,6 +54,77 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
         (tmp_path / "10.json").write_text("{")
     with pytest.raises(ValueError, match=r"damaged"):
         checkpoint.load(tmp_path, 10, TREE, "mine")
+
+
+def spoil(folder):
+    file = max((f for f in folder.rglob("*") if f.is_file()), key=lambda f: f.stat().st_size)
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def test_where_the_newest_is_damaged_the_one_before_is_used(tmp_path):
+    for epoch in (10, 20):
+        checkpoint.save(tmp_path, epoch, {**TREE, "count": jnp.array(epoch)}, "mine")
+    spoil(tmp_path / "20")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.warns(UserWarning, match=r"20 is damaged.*the one of epoch 10 is used"):
+        assert int(checkpoint.newest(tmp_path, TREE, {"mine"})["count"]) == 10
+    assert sorted(path.name for path in tmp_path.iterdir()) == before  # who only reads renames nothing
+    with pytest.warns(UserWarning, match=r"kept aside as damaged-20"):
+        assert int(checkpoint.newest(tmp_path, TREE, {"mine"}, put_aside=True)["count"]) == 10
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "10.json", "damaged-20", "damaged-20.json"]
+    checkpoint.save(tmp_path, 20, TREE, "mine")
+    assert checkpoint.epochs(tmp_path) == [10, 20]
+    spoil(tmp_path / "10")
+    spoil(tmp_path / "20")
+    with pytest.raises(ValueError, match=r"20 is damaged.*so are all 1 before it"):
+        checkpoint.newest(tmp_path, TREE, {"mine"}, put_aside=True)
+    assert checkpoint.epochs(tmp_path) == [10, 20]
+
+
+def test_a_forged_list_does_not_load_other_shapes(tmp_path):
+    checkpoint.save(tmp_path, 10, {**TREE, "a": jnp.zeros((5, 7))}, "mine")
+    listing = json.loads((tmp_path / "10.json").read_text())
+    listing["arrays"]["['a']"] = [[2, 3], "float32"]
+    (tmp_path / "10.json").write_text(json.dumps(listing))
+    with pytest.raises(ValueError, match=r"damaged: \['a'\] is not of the shape"):
+        checkpoint.load(tmp_path, 10, TREE, {"mine"})
+
+
+def test_arrays_that_are_wrong_are_refused_with_the_reason(tmp_path):
+    for epoch in (10, 20):
+        checkpoint.save(tmp_path, epoch, {**TREE, "count": jnp.array(10)}, "mine")
+
+    def wrong(epoch, tree):
+        return None if int(tree["count"]) == epoch else f"it is of epoch {int(tree['count'])}"
+
+    with pytest.warns(UserWarning, match="20 is damaged: it is of epoch 10; the one of epoch 10"):
+        checkpoint.newest(tmp_path, TREE, {"mine"}, wrong)
+
+
+def test_names_that_are_no_epochs_are_none(tmp_path):
+    for name in ("-5", "²", "007", "9" * 30, "damaged-3"):
+        (tmp_path / f"{name}.json").write_text("{}")
+    assert checkpoint.epochs(tmp_path) == []
+    assert checkpoint.newest(tmp_path, TREE, {"mine"}) is None
+
+
+def test_a_disk_that_is_full_is_one_line(tmp_path, monkeypatch, capfd):
+    import orbax.checkpoint as ocp
+
+    checkpoint.save(tmp_path, 10, TREE, "mine")
+
+    def full(self, path, arrays):
+        path.with_name(f"{path.name}.orbax-checkpoint-tmp-1").mkdir()
+        raise ValueError(
+            "RESOURCE_EXHAUSTED: Failed to write 9 bytes: No space left on device [os_error_code='28']\nmore"
+        )
+
+    monkeypatch.setattr(ocp.Checkpointer, "save", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        checkpoint.save(tmp_path, 20, TREE, "mine")
+    assert caught.value.errno == errno.ENOSPC
+    assert capfd.readouterr().err == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "10.json"]
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path):

@@ -15,6 +15,7 @@ import pytest
 from vendirl.algorithms.ppo import PPO, shuffled
 from vendirl.training.devices import LEAST_SHARE, averaged, fitting, replicated, spread
 from vendirl.training.driver import begin, run
+from vendirl.training.folder import claimed
 from vendirl.training.problem import build
 from vendirl.training.settings import Settings
 
@@ -90,8 +91,10 @@ def test_as_many_devices_as_have_enough_to_do():
 
 
 def test_the_number_that_was_found_is_kept(tmp_path):
-    settings = Settings(skills=2, steps=1)
-    assert begin(settings, tmp_path / "run").settings.devices == 2
+    settings, _ = build(Settings(skills=2, steps=1))
+    assert settings.devices == 2
+    with claimed(tmp_path / "run", settings):
+        pass
     saved = json.loads((tmp_path / "run" / "settings.json").read_text())["settings"]
     assert saved["devices"] == 2
     del saved["devices"]

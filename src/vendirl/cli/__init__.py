@@ -21,6 +21,7 @@ from vendirl.cli.command import Command
 from vendirl.cli.refusals import in_one_line
 from vendirl.environments.host import EnvironmentFailure
 from vendirl.training.progress import progress_bar
+from vendirl.training.stopping import Terminated
 
 __all__ = ["COMMANDS", "command", "keep_compiled_programs", "main", "progress_bar"]
 
@@ -44,6 +45,19 @@ def command(name: str) -> type[Command]:
     return getattr(importlib.import_module(f"vendirl.cli.{file}"), kind)
 
 
+MISTAKES = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OSError,
+    FloatingPointError,
+    ImportError,
+    MemoryError,
+    EnvironmentFailure,
+)
+"""What is said in one line, rather than with a traceback."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     usual, warnings.formatwarning = warnings.formatwarning, _warning
@@ -60,10 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.freeze()  # what was imported stays: looking through it again and again would take a tenth of the start
         chosen.prepare()
         chosen.run()
+    except Terminated as stop:  # it has said why and how to go on
+        return int(stop.code or 0)
     except KeyboardInterrupt as stop:
         print(f"\n{_lines(stop)}" if str(stop) else "\nstopped", file=sys.stderr)
         return 130
-    except (ValueError, TypeError, KeyError, OSError, FloatingPointError, ImportError, EnvironmentFailure) as error:
+    except MISTAKES as error:
         if os.environ.get("VENDIRL_TRACEBACK"):
             raise
         print(f"vendirl: {_lines(error)}", file=sys.stderr)

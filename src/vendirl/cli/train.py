@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Annotated, Literal
 
+import tyro
 from rich.console import Console
 
 from vendirl._text import verbatim
 from vendirl.cli.command import Command
 from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
+
+
+def _resume(words: list[str]) -> bool | Literal["auto"]:
+    if len(words) > 1 or words[:1] not in ([], ["auto"], ["no"]):
+        raise ValueError(f"--resume stands alone or before auto, not before {' '.join(words)}")
+    return True if not words else "auto" if words == ["auto"] else False
+
+
+RESUME = tyro.constructors.PrimitiveConstructorSpec[bool | Literal["auto"]](
+    nargs="*",
+    metavar="[auto]",
+    instance_from_str=_resume,
+    is_instance=lambda value: value in (True, False, "auto"),
+    str_from_instance=lambda value: [] if value is True else ["auto" if value else "no"],
+)
+"""A word that may follow --resume."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,13 +41,14 @@ class Train(Settings, Command):
         out: The folder for the run: settings, metrics, checkpoints, trajectories, figure and summary. By default it
             is made below runs/, and named after the settings.
         resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped
-            (outside of JAX: where an environment's seed and actions decide all that it does).
+            (outside of JAX: where an environment's seed and actions decide all that it does). `--resume auto` does so
+            if there is one, and else begins it.
         trust: With --resume alone, make the environment that the run names even if that imports a module, which
             runs its code. Use it for your own runs, and for those of people you trust.
     """
 
     out: Path | None = None
-    resume: bool = False
+    resume: Annotated[bool | Literal["auto"], RESUME] = False
     trust: bool = False
 
     def run(self) -> None:
@@ -38,7 +57,8 @@ class Train(Settings, Command):
 
         settings = settings_of(self)
         out = self.out or Path("runs") / folder_name(settings)
-        if self.resume and settings == Settings():
+        there = self.resume is True or (out / "settings.json").exists()
+        if self.resume and there and settings == Settings():
             settings = folder.read_settings(out)  # `--resume --out folder` needs nothing else
             if not self.trust:
                 refuse_untrusted(settings.env, out, driver.TRUST)

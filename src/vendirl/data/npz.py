@@ -32,7 +32,7 @@ import numpy as np
 from jaxtyping import Int, UInt8
 from numpy.lib import format as npy
 
-from vendirl._files import open_regular
+from vendirl._files import atomically, open_regular
 from vendirl.data.layout import feature_names
 from vendirl.data.trajectories import Trajectories
 from vendirl.similarity.features import feature_indices
@@ -114,12 +114,8 @@ def write_npz(path: str | os.PathLike[str], data: Trajectories, compress: bool =
         if x is not None:
             arrays[name] = x
     small = all(x.nbytes <= INFLATED for x in arrays.values())
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.npz")
-    try:
+    with atomically(path, ".npz") as temporary:
         (np.savez_compressed if compress and small else np.savez)(temporary, **arrays)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return path
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from vendirl._checks import seed_number
 from vendirl.environments import AnyEnvironment, Environment, HostEnvironment, parse_environment
 from vendirl.environments.spaces import Box
 from vendirl.score.score import vendi_score
@@ -79,6 +80,7 @@ def attainable(
     similarity = as_similarity(similarity)
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"n must be a positive whole number of skills, but is {n!r}")
+    seed_number(seed)
     similarity = similarity.resolve(world.feature_names, world.observation_size)
     bound = similarity.ceiling(n, world.observation_size)
     can = world.differentiable and similarity.differentiable

@@ -3,15 +3,23 @@
 A checkpoint is a folder `checkpoints/<epoch>` of array data (Orbax, nothing that could run) and, written last and
 renamed into place, `checkpoints/<epoch>.json` with the size and SHA-256 of each file in it, the names, shapes and types
 of the arrays, and the fingerprint of the run. Without that list a checkpoint does not exist: one that was being written
-when the process died is ignored. One that differs from its list is refused.
+when the process died is ignored. One that differs from its list, or whose arrays do, is damaged: the one before it is
+used, and whoever goes on with the run puts the damaged one aside, as `damaged-<epoch>`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
+import logging
+import os
+import re
 import shutil
-from collections.abc import Collection
+import stat
+import warnings
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import jax
@@ -19,8 +27,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from vendirl._files import write_atomically
+from vendirl._files import sync_folder, sync_tree, write_atomically
 from vendirl.training import migrations
+
+
+class DamagedError(ValueError):
+    """A checkpoint is not what was written."""
 
 
 def save(folder: Path, epoch: int, tree: PyTree[Array], fingerprint: str, keep: int = 2) -> None:
@@ -32,14 +44,18 @@ def save(folder: Path, epoch: int, tree: PyTree[Array], fingerprint: str, keep: 
     arrays = {name: np.asarray(leaf) for name, leaf in _named(tree).items()}
     manifest = folder / f"{epoch}.json"
     manifest.unlink(missing_ok=True)
-    shutil.rmtree(path, ignore_errors=True)
-    with ocp.StandardCheckpointer() as checkpointer:
-        checkpointer.save(path, arrays)
-        checkpointer.wait_until_finished()
+    _drop_unfinished(folder)
+    try:
+        with _silence(), ocp.Checkpointer(ocp.StandardCheckpointHandler()) as checkpointer:
+            checkpointer.save(path, arrays)
+        sync_tree(path)
+    except Exception as error:
+        _drop_unfinished(folder)  # it may be what fills the disk
+        raise _unwritten(error) from None
     listing = {
         "fingerprint": fingerprint,
         "arrays": {name: [list(array.shape), str(array.dtype)] for name, array in arrays.items()},
-        "files": {name: [size, digest] for name, size, digest in _digests(path)},
+        "files": {name: list(_digest(path / name)) for name in _files(path)},
     }
     write_atomically(manifest, json.dumps(listing, indent=1))
     for old in epochs(folder)[:-keep]:
@@ -49,7 +65,43 @@ def save(folder: Path, epoch: int, tree: PyTree[Array], fingerprint: str, keep: 
 
 def epochs(folder: Path) -> list[int]:
     """The epochs of the complete checkpoints, oldest first."""
-    return sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit())
+    return sorted(int(path.stem) for path in folder.glob("*.json") if re.fullmatch("0|[1-9][0-9]{0,17}", path.stem))
+
+
+def newest(
+    folder: Path,
+    like: PyTree[Array | jax.ShapeDtypeStruct],
+    fingerprints: Collection[str],
+    check: Callable[[int, PyTree[Array]], str | None] = lambda epoch, tree: None,
+    put_aside: bool = False,
+) -> PyTree[Array] | None:
+    """The pytree of the newest checkpoint that is whole, or None if there never was one.
+
+    Args:
+        like, fingerprints: see `load`.
+        check: what is wrong with the arrays of an epoch, if anything is.
+        put_aside: rename those that are damaged, which only the owner of the folder may do.
+    """
+    found = epochs(folder)
+    said = []
+    for epoch in reversed(found):
+        try:
+            tree = load(folder, epoch, like, fingerprints)
+            if wrong := check(epoch, tree):
+                raise DamagedError(f"the checkpoint {folder / str(epoch)} is damaged: {wrong}")
+        except DamagedError as error:
+            said.append((epoch, str(error)))
+            continue
+        for damaged, why in said:
+            aside = f", and it is kept aside as damaged-{damaged}" if put_aside else ""
+            warnings.warn(f"{why}; the one of epoch {epoch} is used instead{aside}", stacklevel=4)
+            if put_aside:
+                _put_aside(folder, damaged)
+        return tree
+    if said:
+        others = "" if len(said) == 1 else f", and so are all {len(said) - 1} before it"
+        raise DamagedError(f"{said[0][1]}{others}; begin the run again in another folder")
+    return None
 
 
 def load(
@@ -60,32 +112,40 @@ def load(
     import orbax.checkpoint as ocp
 
     path = folder.resolve() / str(epoch)
+    damaged = f"the checkpoint {path} is damaged"
     try:
         listing = json.loads((folder / f"{epoch}.json").read_text())
         files, listed, theirs = dict(listing["files"]), dict(listing["arrays"]), str(listing["fingerprint"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"the checkpoint {path} is damaged: its list {epoch}.json cannot be read ({error})") from None
+        listed = {str(name): [[int(size) for size in shape], str(dtype)] for name, (shape, dtype) in listed.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise DamagedError(f"{damaged}: its list {epoch}.json cannot be read ({error})") from None
     if theirs not in fingerprints:
         raise ValueError(
             f"the checkpoint {path} belongs to another run: it was made with other settings or another version; "
             "resume with the settings in settings.json, or choose another folder"
         )
-    found = {name: [size, digest] for name, size, digest in _digests(path)}
+    found = _files(path)
     for name in sorted(files.keys() | found.keys()):
-        if files.get(name) != found.get(name):
-            what = (
-                "is missing" if name not in found else "was not written by this run" if name not in files else "differs"
-            )
-            raise ValueError(
-                f"the checkpoint {path} is damaged: {name} {what}; delete {epoch}.json to resume from an earlier one"
-            )
+        if name not in found:
+            raise DamagedError(f"{damaged}: {name} is missing")
+        if name not in files:
+            raise DamagedError(f"{damaged}: {name} was not written by this run")
+        if [found[name]] != files[name][:1] or list(_digest(path / name)) != files[name]:
+            raise DamagedError(f"{damaged}: {name} differs")
     expected = {name: [list(leaf.shape), str(leaf.dtype)] for name, leaf in _named(like).items()}
     where = migrations.places(listed, expected)
     if not migrations.fits(listed, expected, where):
         raise ValueError(f"the checkpoint {path} belongs to another run: its arrays have other names or shapes")
-    target = {name: np.zeros(shape, dtype) for name, (shape, dtype) in listed.items()}
-    with ocp.StandardCheckpointer() as checkpointer:
-        arrays = checkpointer.restore(path, target)
+    try:
+        with _silence(), ocp.Checkpointer(ocp.StandardCheckpointHandler()) as checkpointer:
+            arrays = checkpointer.restore(path, {name: np.zeros(*listed[name]) for name in listed})
+        # Orbax gives what is there, whatever was asked for.
+        there = {name: [list(np.shape(array)), str(array.dtype)] for name, array in arrays.items()}
+    except Exception as error:
+        raise DamagedError(f"{damaged}: its arrays cannot be read ({_first_line(error)})") from None
+    if there != listed:
+        wrong = min(name for name in there.keys() | listed.keys() if there.get(name) != listed.get(name))
+        raise DamagedError(f"{damaged}: {wrong} is not of the shape and type that its list {epoch}.json says")
     leaves, structure = jax.tree.flatten(like)
     values = [arrays[where[name]][tuple(map(slice, expected[name][0]))] for name in expected]
     return jax.tree.unflatten(structure, [_restored(leaf, value) for leaf, value in zip(leaves, values, strict=True)])
@@ -110,7 +170,58 @@ def _restored(leaf: Array | jax.ShapeDtypeStruct, value: Array | np.ndarray | np
     return jax.random.wrap_key_data(array) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else array
 
 
-def _digests(folder: Path) -> list[tuple[str, int, str]]:
-    """(relative name, size, SHA-256) of all files below a folder."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [(str(f.relative_to(folder)), f.stat().st_size, hashlib.sha256(f.read_bytes()).hexdigest()) for f in files]
+def _files(folder: Path) -> dict[str, int]:
+    """The sizes of all files below a folder, by relative name; of what is no plain file, such as a link, -1."""
+    found = {str(path.relative_to(folder)): path.lstat() for path in sorted(folder.rglob("*"))}
+    plain = {name: kind for name, kind in found.items() if not stat.S_ISDIR(kind.st_mode)}
+    return {name: kind.st_size if stat.S_ISREG(kind.st_mode) else -1 for name, kind in plain.items()}
+
+
+def _digest(file: Path) -> tuple[int, str]:
+    """Size and SHA-256 of a file."""
+    with open(file, "rb") as opened:
+        return os.fstat(opened.fileno()).st_size, hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _drop_unfinished(folder: Path) -> None:
+    """Remove what was being written when a process died: array data without a list."""
+    for path in folder.iterdir():
+        name = re.fullmatch(r"(\d+)(\.orbax-checkpoint-tmp.*)?", path.name)
+        if name and path.is_dir() and (name[2] or not (folder / f"{name[1]}.json").exists()):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _put_aside(folder: Path, epoch: int) -> None:
+    """Rename a checkpoint that is damaged. Its list comes first: without it, it does not count."""
+    number = next(n for n in range(10**6) if not any(_aside(folder, epoch, n, end).exists() for end in ("", ".json")))
+    for end in (".json", ""):
+        with contextlib.suppress(FileNotFoundError):
+            (folder / f"{epoch}{end}").rename(_aside(folder, epoch, number, end))
+    sync_folder(folder)
+
+
+def _aside(folder: Path, epoch: int, number: int, end: str) -> Path:
+    return folder / f"damaged-{epoch}{f'-{number}' if number else ''}{end}"
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Orbax logs an error several times, with tracebacks of its threads, before it raises it."""
+    logger = logging.getLogger("absl")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _unwritten(error: Exception) -> OSError:
+    """In one line why something was not written: Orbax has its own words for what the system said."""
+    number = next((n for n in errno.errorcode if n > 1 and os.strerror(n) in str(error)), errno.EIO)
+    if isinstance(error, OSError) and error.errno is not None:
+        number = error.errno
+    return OSError(number, os.strerror(number) if number != errno.EIO else _first_line(error))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -60,7 +60,7 @@ def train_all(
         if (folder / "summary.json").exists() and _same(folder, entrant.settings):
             continue
         report = None if progress is None else progress(entrant)
-        run(entrant.settings, folder, resume=(folder / "settings.json").exists(), progress=report)
+        run(entrant.settings, folder, resume="auto", progress=report)
     return folders
 
 

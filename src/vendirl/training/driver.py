@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+import shlex
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -20,25 +25,26 @@ from vendirl.similarity import Similarity, SkillSet, Sum
 from vendirl.training import checkpoint
 from vendirl.training import folder as folders
 from vendirl.training.blocks import CompiledBlock, HostBlock, make_block
-from vendirl.training.loop import OBSERVATIONS, Training
+from vendirl.training.loop import OBSERVATIONS, Loop, Training
+from vendirl.training.owner import AlreadyOwnedError, NoLocksError
 from vendirl.training.problem import Objects, build, described, new_policy
 from vendirl.training.programs import Program
 from vendirl.training.progress import progress_bar, silent
 from vendirl.training.run import Run
 from vendirl.training.settings import BLOCK, Settings
+from vendirl.training.stopping import Asked, Interrupted, Stopping, Terminated, left
 
 Progress = Callable[[Run, dict[str, Any]], None]
 
+Resume = bool | Literal["auto"]
+
 CHECKPOINT_SECONDS = 10.0
 TRUST = "say so with --trust on the command line, or trust=True in Python"
+FIRST_CHECKPOINT_SECONDS = 1.0
 
 
 class NonFiniteRewardError(FloatingPointError):
     """Training produced rewards or losses that are not finite."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Training was stopped by the user, after saving."""
 
 
 def train(
@@ -49,7 +55,7 @@ def train(
     method: Method | str | object = "vendirl",
     learner: Algorithm | str | object = "ppo",
     out: str | Path | None = None,
-    resume: bool = False,
+    resume: Resume = False,
     progress: bool | Progress | None = True,
     **settings: Any,
 ) -> Run:
@@ -64,12 +70,14 @@ def train(
         learner: the algorithm of choice, or its text.
         out: a folder to save the run in; nothing is saved if None.
         resume: continue the run in that folder, bit for bit as if it had never stopped; in environments outside of JAX
-            as far as the same seed and actions lead them to the same observations.
+            as far as the same seed and actions lead them to the same observations. "auto" does so if there is a run,
+            and else begins it.
         progress: True for a bar in terminals and notebooks, and a line every few seconds elsewhere; False for silence;
             or a function that is called with the run and the newest metrics after every block of epochs.
         settings: anything else in `Settings`.
 
-    Whatever else is given for one of these is refused in words.
+    Whatever else is given for one of these is refused in words. Ctrl-C, SIGTERM and SIGHUP save a run that has a
+    folder.
 
     Example:
         >>> import vendirl as vr
@@ -84,60 +92,132 @@ def train(
 def run(
     settings: Settings,
     out: str | Path | None = None,
-    resume: bool = False,
+    resume: Resume = False,
     progress: bool | Progress | None = True,
     objects: Objects = Objects(),  # noqa: B008  (it is frozen)
 ) -> Run:
     """Train as the settings say; see `train`. Objects take the place of what the settings name."""
+    if not isinstance(resume, bool) and resume != "auto":
+        raise ValueError(f'resume must be True, False or "auto", but is {resume!r}')
+    if resume is True and out is None:
+        raise ValueError("resume needs the folder of the run: out=...")
     if progress is True:
         with progress_bar() as report:
             return run(settings, out, resume, report, objects)
     report = progress if callable(progress) else silent
     keep_compiled_programs()
-    this = begin(settings, None if out is None else Path(out), resume, objects)
-    if this.folder is not None and resume:
-        folders.check_versions(this.folder)
-        folders.truncate_history(this.folder, this.done)
-    start = time.perf_counter()
-    block = make_block(this.loop, this.training, settings.seeds, settings.seed)
-    this.compile_seconds = time.perf_counter() - start
-    try:
-        _train(this, block, report)
-    except KeyboardInterrupt:
-        this.save_checkpoint()
-        raise Interrupted(f"stopped at epoch {this.done} of {this.epochs}{_how_to_resume(this, 'there')}") from None
-    except EnvironmentFailure as failure:
-        this.save_checkpoint()
-        where = _how_to_resume(this, f"at epoch {this.done}")
-        raise EnvironmentFailure(f"{failure}. Training stopped{where}") from failure.__cause__
-    finally:
-        block.close()
-    this.save_results()
+    settings, loop = build(settings, objects)
+    with contextlib.ExitStack() as held:
+        folder, there = None if out is None else Path(out), False
+        if folder is not None:
+            with _saving(folder):
+                there = held.enter_context(
+                    folders.claimed(folder, settings, "auto" if resume == "auto" else bool(resume))
+                )
+        stopping = held.enter_context(Stopping())
+        this = _first(settings, loop)
+        if folder is not None:
+            this.folder, this.owner = folder, True
+            held.callback(setattr, this, "owner", False)
+        if folder is not None and there:
+            folders.check_versions(folder)
+            with _saving(folder):
+                _restore(this, folder, put_aside=True)
+                folders.truncate_history(folder, this.done)
+        start = time.perf_counter()
+        block = make_block(loop, this.training, settings.seeds, settings.seed)
+        this.compile_seconds = time.perf_counter() - start
+        try:
+            _train(this, block, report, stopping)
+            with _saving(folder):
+                this.save_results()
+        except (Asked, KeyboardInterrupt):
+            raise _stopped(this, stopping) from None
+        except EnvironmentFailure as failure:
+            if stopping.signal is not None:  # whoever ends the run ends its environment too
+                raise _stopped(this, stopping) from None
+            _save(this)
+            where = _how_to_resume(this, f"at epoch {this.done}")
+            raise EnvironmentFailure(f"{failure}. Training stopped{where}") from failure.__cause__
+        except (MemoryError, jax.errors.JaxRuntimeError) as error:
+            if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            where = _how_to_resume(this, "at its last checkpoint")
+            raise MemoryError(f"there is not enough memory at epoch {this.done}. Training stopped{where}") from None
+        finally:
+            block.close()
+        if stopping.signal is not None:
+            raise left(f"stopped after its last epoch, and saved in {this.folder}", stopping.signal)
     return this
 
 
-def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress) -> None:
+def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress, stopping: Stopping) -> None:
     """Train a run to its end, and save it now and then."""
     static = eqx.filter(this.training, eqx.is_array, inverse=True)
-    saved = time.perf_counter()
+    began = saved = time.perf_counter()
+    ceiling = this.found_ceiling
     while this.done < this.epochs:
         start = time.perf_counter()
-        arrays, metrics = jax.block_until_ready(block(eqx.filter(this.training, eqx.is_array)))
+        with stopping.at_once(isinstance(block, HostBlock)):
+            arrays, metrics = jax.block_until_ready(block(eqx.filter(this.training, eqx.is_array)))
         amiss = [name for name, finite in metrics.pop("finite").items() if not np.all(finite)]
         metrics.pop(OBSERVATIONS)
-        if amiss:
-            this.save_checkpoint()
-            _stop(this, amiss)
+        if amiss or _has_nan(arrays):
+            _save(this)
+            _stop(this, amiss or ["weights"])
         this.training = eqx.combine(arrays, static)
         this.wall_seconds += time.perf_counter() - start
         row = {"epoch": this.done, "env_steps": this.env_steps, "wall_seconds": round(this.wall_seconds, 3)}
         row |= {name: np.asarray(value).tolist() for name, value in metrics.items()}
         this.history.append(row)
-        folders.log(this.folder, row)
+        with _saving(this.folder):
+            folders.log(this.folder, row)
         report(this, row)
-        if time.perf_counter() - saved > CHECKPOINT_SECONDS or this.done == this.epochs:
-            this.save_checkpoint()
+        if this.folder is not None and this.found_ceiling is not None and this.found_ceiling is not ceiling:
+            ceiling = this.found_ceiling
+            with _saving(this.folder):
+                folders.write_ceiling(this.folder, ceiling)
+        now = time.perf_counter()
+        # At first what is new is worth as much as all that was saved before.
+        due = min(CHECKPOINT_SECONDS, max(FIRST_CHECKPOINT_SECONDS, saved - began))
+        if now - saved > due or this.done == this.epochs:
+            _save(this)
             saved = time.perf_counter()
+
+
+def _stopped(this: Run, stopping: Stopping) -> Interrupted | Terminated:
+    """Save a run that was asked to stop: what to raise."""
+    stopping.saving = True
+    _save(this)
+    message = f"stopped at epoch {this.done} of {this.epochs}{_how_to_resume(this, 'there')}"
+    return left(message, signal.SIGINT if stopping.signal is None else stopping.signal)
+
+
+def _save(this: Run) -> None:
+    with _saving(this.folder):
+        this.save_checkpoint()
+
+
+@contextlib.contextmanager
+def _saving(folder: Path | None) -> Iterator[None]:
+    """Say in one line what could not be written, and how to go on."""
+    try:
+        yield
+    except (FileExistsError, FileNotFoundError, NotADirectoryError, AlreadyOwnedError, NoLocksError):
+        raise  # these say it themselves
+    except OSError as error:
+        if folder is None or error.errno is None:
+            raise
+        full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+        name = f"{Path(os.fsdecode(error.filename)).name} in " if error.filename else ""
+        kept = checkpoint.epochs(folder / "checkpoints")
+        whole = f"the checkpoint of epoch {kept[-1]} is whole" if kept else "there is no checkpoint yet"
+        told = OSError(
+            f"{name}{folder} could not be written: {os.strerror(error.errno)}; {whole}. "
+            f"{'Make room' if full else 'Mend that'}, and go on with: {_command(folder)}"
+        )
+        told.errno = error.errno
+        raise told from None
 
 
 def load(
@@ -169,20 +249,18 @@ def load(
         settings.learner if learner is None else learner,
         settings.episode_length,
     )
-    return begin(settings, folder, True, given)
+    this = begin(settings, given)
+    this.folder = folder
+    _restore(this, folder)
+    return this
 
 
-def begin(
-    settings: Settings,
-    folder: Path | None = None,
-    resume: bool = False,
-    objects: Objects = Objects(),  # noqa: B008
-) -> Run:
-    """A run at its first epoch, or where its newest checkpoint left it."""
-    settings, loop = build(settings, objects)
-    if folder is not None:
-        folders.claim(folder, settings, resume)
+def begin(settings: Settings, objects: Objects = Objects()) -> Run:  # noqa: B008
+    """A run at its first epoch, without a folder."""
+    return _first(*build(settings, objects))
 
+
+def _first(settings: Settings, loop: Loop) -> Run:
     def start(key):
         policy_key, key = jax.random.split(key)
         return loop.start(new_policy(settings, loop, policy_key), key)
@@ -192,15 +270,35 @@ def begin(
     compiled = Program(start)
     keys = [jax.random.key(settings.seed + i) for i in range(settings.seeds)]
     each = [jax.block_until_ready(compiled(key)) for key in keys]
-    training = each[0] if settings.seeds == 1 else _stacked(each)
-    this = Run(settings, loop, training, [], folders.known_ceiling(folder, settings.skills), folder)
-    if folder is not None and resume and (found := checkpoint.epochs(folder / "checkpoints")):
-        arrays, static = eqx.partition(training, eqx.is_array)
-        fingerprints = folders.fingerprints(folder, settings)
-        this.training = eqx.combine(checkpoint.load(folder / "checkpoints", found[-1], arrays, fingerprints), static)
+    return Run(settings, loop, each[0] if settings.seeds == 1 else _stacked(each))
+
+
+def _restore(this: Run, folder: Path, put_aside: bool = False) -> None:
+    """Bring a run to where its newest checkpoint left it; only who owns the folder may put aside what is damaged."""
+    this.found_ceiling = folders.known_ceiling(folder, this.settings.skills)
+
+    def wrong(epoch: int, arrays: Training) -> str | None:
+        theirs = np.unique(np.asarray(arrays.epoch)).tolist()
+        if theirs != [epoch]:
+            return f"it is named after epoch {epoch}, but was made at epoch {theirs[0]}"
+        if epoch > this.epochs:
+            return f"it was made at epoch {epoch}, but the run has {this.epochs}"
+        return "its weights are not numbers" if _has_nan(arrays) else None
+
+    arrays, static = eqx.partition(this.training, eqx.is_array)
+    known = folders.fingerprints(folder, this.settings)
+    found = checkpoint.newest(folder / "checkpoints", arrays, known, wrong, put_aside)
+    if found is not None:
+        this.training = eqx.combine(found, static)
+        this.saved_epoch = this.done
         this.history = folders.read_history(folder, this.done)
         this.wall_seconds = this.history[-1]["wall_seconds"] if this.history else 0.0
-    return this
+
+
+def _has_nan(arrays: Training) -> bool:
+    """Whether a weight of the skills is not a number."""
+    weights = jax.tree.leaves(eqx.filter(arrays.policy, eqx.is_inexact_array))
+    return any(bool(np.isnan(np.asarray(leaf)).any()) for leaf in weights)
 
 
 def _stacked(each: list[Training]) -> Training:
@@ -248,4 +346,8 @@ def _similarity_at_fault(this: Run) -> str:
 def _how_to_resume(this: Run, where: str) -> str:
     if this.folder is None:
         return "; nothing was saved, since the run has no folder (out=...)"
-    return f" and saved {where}. Go on with: vendirl train --resume --out {this.folder}"
+    return f" and saved {where}. Go on with: {_command(this.folder)}"
+
+
+def _command(folder: Path) -> str:
+    return f"vendirl train --resume --out {shlex.quote(str(folder))}"

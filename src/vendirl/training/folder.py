@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
 import platform
+import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vendirl import __version__
-from vendirl._files import write_atomically
+from vendirl._files import sync, write_atomically
+from vendirl.training.attainable import Attainable
+from vendirl.training.owner import LOCK, owning
 from vendirl.training.reading import known_ceiling, read_history, read_run, read_settings, read_versions
 from vendirl.training.settings import Settings
 
 __all__ = [
     "check_versions",
-    "claim",
+    "claimed",
     "fingerprint",
     "fingerprints",
     "known_ceiling",
@@ -27,13 +32,31 @@ __all__ = [
     "read_settings",
     "truncate_history",
     "versions",
+    "write_ceiling",
 ]
 
 
-def claim(folder: Path, settings: Settings, resume: bool) -> None:
-    """Make the folder this run's, or refuse one that holds something else."""
-    path = folder / "settings.json"
-    if path.exists():
+@contextlib.contextmanager
+def claimed(folder: Path, settings: Settings, resume: bool | Literal["auto"] = False) -> Iterator[bool]:
+    """Make the folder this run's as long as it is written in, or refuse one that holds something else, or that someone
+    else is writing in: whether there was a run to go on with."""
+    _check_claim(folder, settings, resume)  # first without touching anything
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except NotADirectoryError as error:
+        raise NotADirectoryError(f"{folder} cannot be made: {error.filename} is not a folder") from None
+    with owning(folder):
+        there = _check_claim(folder, settings, resume)
+        _drop_leftovers(folder)
+        if not there:
+            text = json.dumps({"settings": settings.to_json(), "versions": versions()}, indent=2)
+            write_atomically(folder / "settings.json", text + "\n")
+        yield there
+
+
+def _check_claim(folder: Path, settings: Settings, resume: bool | Literal["auto"]) -> bool:
+    """Whether the folder holds this run already; refused if it holds something else."""
+    if (folder / "settings.json").exists():
         if not resume:
             raise FileExistsError(
                 f"{folder} holds another run; choose another --out, or add --resume to go on with that one"
@@ -43,14 +66,28 @@ def claim(folder: Path, settings: Settings, resume: bool) -> None:
             mine, old = settings.to_json(), theirs.to_json()
             changed = ", ".join(f"{key}={old[key]!r} (not {mine[key]!r})" for key in mine if mine[key] != old.get(key))
             raise ValueError(f"{folder} holds a run with other settings: {changed}; resume it with its own settings")
-        return
-    if folder.exists() and any(folder.iterdir()):
+        return True
+    if folder.exists() and any(path.name != LOCK and not _LEFTOVER.fullmatch(path.name) for path in folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty and holds no run; choose another --out, or empty it first")
-    if resume:
+    if resume is True:
         raise FileNotFoundError(f"{folder} holds no run to resume: there is no settings.json")
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"settings": settings.to_json(), "versions": versions()}, indent=2)
-    write_atomically(path, text + "\n")
+    return False
+
+
+def _drop_leftovers(folder: Path) -> None:
+    """Remove files that were being written when a process died, from the folder and those of its seeds."""
+    for path in (*folder.glob(".*"), *folder.glob("seed-*/.*")):
+        if _LEFTOVER.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
+_WRITTEN = r"(settings|summary|attainable)\.json|metrics\.jsonl|figure\.png|trajectories\.npz"
+_LEFTOVER = re.compile(rf"\.({_WRITTEN})\.\d+(\.npz)?")
+
+
+def write_ceiling(folder: Path, ceiling: Attainable) -> None:
+    """Keep the attainable score, which takes long to find."""
+    write_atomically(folder / "attainable.json", json.dumps({"score": ceiling.score, "method": ceiling.method}) + "\n")
 
 
 def log(folder: Path | None, row: dict[str, Any]) -> None:
@@ -64,6 +101,12 @@ def truncate_history(folder: Path, done: int) -> None:
     """Take what came after an epoch out of the file, since it is about to come again."""
     rows = read_history(folder, done)
     write_atomically(folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def sync_history(folder: Path) -> None:
+    """Wait until the metrics are on the disk, so that a checkpoint never knows of more epochs than they do."""
+    if (folder / "metrics.jsonl").exists():
+        sync(folder / "metrics.jsonl")
 
 
 def fingerprint(settings: Settings) -> str:

@@ -11,6 +11,7 @@ summary.json         score, attainable score, fraction, steps, times, seed, vers
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -24,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from vendirl._checks import seed_number
 from vendirl._files import write_atomically, write_bytes_atomically
 from vendirl._text import preformatted
 from vendirl.data import Trajectories, write_npz
@@ -38,6 +40,7 @@ from vendirl.training import checkpoint
 from vendirl.training import folder as folders
 from vendirl.training.attainable import Attainable, attainable
 from vendirl.training.loop import Loop, Training
+from vendirl.training.owner import owning
 from vendirl.training.settings import Settings
 
 if TYPE_CHECKING:  # measuring and drawing come last, and what they need takes long to import
@@ -59,6 +62,9 @@ class Run:
         found_ceiling: the attainable score, once it has been needed; see `ceiling`.
         folder: where the run is saved, or None.
         compile_seconds, wall_seconds: how long compiling and training took.
+        owner: whether the run is in training, and nobody else may write in its folder. A run that was loaded writes
+            nothing but what it is told to save.
+        saved_epoch: the epoch of the newest checkpoint, if there is one.
     """
 
     settings: Settings
@@ -69,6 +75,8 @@ class Run:
     folder: Path | None = None
     compile_seconds: float = 0.0
     wall_seconds: float = 0.0
+    owner: bool = False
+    saved_epoch: int | None = None
     _scored: tuple[int, Float[np.ndarray, " seeds"]] | None = None
 
     @property
@@ -181,6 +189,7 @@ class Run:
         chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
         if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
+        seed_number(draw, "draw")
         chosen = self.goals[chosen]
         key, policy, world = jax.random.key(draw), self.skills_of(seed), self.environment
         act: Any = act_out_on_host if isinstance(world, HostEnvironment) else _act_out
@@ -231,9 +240,6 @@ class Run:
             if known not in _ceilings:  # other methods in the same world have the same
                 _ceilings[known] = attainable(self.environment, self.similarity, n, q=q)
             self.found_ceiling = _ceilings[known]
-            if self.folder is not None:
-                found = {"score": self.found_ceiling.score, "method": self.found_ceiling.method}
-                write_atomically(self.folder / "attainable.json", json.dumps(found) + "\n")
         return self.found_ceiling
 
     @property
@@ -277,10 +283,14 @@ class Run:
         return self.loop.method.rehearsed(self.done) * self.settings.skills * self.environment.episode_length
 
     def save_checkpoint(self) -> None:
-        """Write the state of training, if the run has a folder."""
-        if self.folder is not None:
+        """Write the state of training, if the run has a folder, which nobody else may be writing in."""
+        if self.folder is None or self.saved_epoch == self.done:
+            return
+        with contextlib.nullcontext() if self.owner else owning(self.folder):
+            folders.sync_history(self.folder)
             arrays = eqx.filter(self.training, eqx.is_array)
             checkpoint.save(self.folder / "checkpoints", self.done, arrays, folders.fingerprint(self.settings))
+            self.saved_epoch = self.done
 
     @property
     def places(self) -> list[Path]:
@@ -294,11 +304,16 @@ class Run:
         """Write trajectories, figure and summary, if the run has a folder."""
         if self.folder is None:
             return
+        with contextlib.nullcontext() if self.owner else owning(self.folder):
+            self._save_results(self.folder)
+
+    def _save_results(self, folder: Path) -> None:
+        folders.write_ceiling(folder, self.ceiling)
         for seed, place in enumerate(self.places):
             place.mkdir(exist_ok=True)
             write_npz(place / "trajectories.npz", self.episodes(seed=seed, episodes=5, deterministic=False))
             write_figure(self.figure(seed), place / "figure.png")
-        write_atomically(self.folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
+        write_atomically(folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
 
     def __repr__(self) -> str:
         asked, trained = self.settings, f"{self.env_steps:,} of {self.epochs * self._steps_per_epoch:,} steps"

@@ -128,7 +128,10 @@ class Settings:
         check_settings(self)
         one_of(self.reward, get_args(Transform), "reward")
         if self.seed + self.seeds > 2**32:
-            raise ValueError(f"seed must be less than 2**32 - {shown(self.seeds)}, but is {shown(self.seed)}")
+            raise ValueError(
+                f"seed must be at most 2**32 - {shown(self.seeds)}, since there are {shown(self.seeds)} seeds, but is "
+                f"{shown(self.seed)}"
+            )
         finite_number(self.steps, "steps", above=0, most=1e15)
         finite_number(self.epoch, "epoch", above=0, most=1e6)
 

@@ -1,0 +1,72 @@
+"""One owner for each folder of a run."""
+
+import errno
+import os
+import platform
+import subprocess
+import sys
+
+import filelock
+import pytest
+
+from vendirl.training.folder import claimed
+from vendirl.training.owner import LOCK, AlreadyOwnedError, NoLocksError, owning
+from vendirl.training.settings import Settings
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from vendirl.training.owner import owning
+with owning(Path(sys.argv[1])):
+    print("mine", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_folder_has_one_owner_who_is_named_until_he_dies(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "mine\n"
+        said = f"process {other.pid} on {platform.node()}"
+        with pytest.raises(AlreadyOwnedError, match=said), owning(tmp_path):
+            pass
+        other.kill()
+    with owning(tmp_path):  # death has released it
+        with pytest.raises(AlreadyOwnedError, match=f"process {os.getpid()}"), owning(tmp_path):
+            pass
+        assert str(os.getpid()) in (tmp_path / LOCK).read_text()
+    assert (tmp_path / LOCK).read_text() == ""
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
+def test_where_nothing_can_be_locked_that_is_said(tmp_path, monkeypatch, number):
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    assert isinstance(filelock.FileLock(tmp_path / LOCK), filelock.UnixFileLock)
+    with pytest.raises(NoLocksError, match="cannot lock files"), owning(tmp_path):
+        pass
+
+
+def test_leftovers_of_a_write_block_nothing(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in (".settings.json.123", ".trajectories.npz.9.npz", LOCK):
+        (folder / name).write_text("")
+    with claimed(folder, Settings()) as there:
+        assert not there
+    assert sorted(path.name for path in folder.iterdir()) == [LOCK, "settings.json"]
+    (folder / ".metrics.jsonl.77").write_text("half")
+    for resume in (True, "auto"):
+        with claimed(folder, Settings(), resume) as there:
+            assert there
+    assert sorted(path.name for path in folder.iterdir()) == [LOCK, "settings.json"]
+
+
+def test_auto_begins_where_there_is_nothing(tmp_path):
+    with claimed(tmp_path / "new", Settings(), "auto") as there:
+        assert not there
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="not empty"), claimed(tmp_path, Settings(), "auto"):
+        pass
+    assert not (tmp_path / LOCK).exists()
