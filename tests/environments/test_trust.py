@@ -71,6 +71,6 @@ def test_only_point_worlds_are_built_in(monkeypatch):
 @pytest.mark.parametrize("text", ["point" + " " * 32_000 + "x", "a" * 32_000 + " x", "(" * 1999, "point(a=1,,)"])
 def test_long_texts_are_refused_at_once(text):
     start = time.perf_counter()
-    with pytest.raises(ValueError, match="There is no environment"):
+    with pytest.raises(ValueError, match=r"There is no environment|must be a text of at most"):
         parse_environment(text)
     assert time.perf_counter() - start < 1

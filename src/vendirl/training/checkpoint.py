@@ -27,8 +27,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from vendirl._files import sync_folder, sync_tree, write_atomically
+from vendirl._files import read_regular, sync_folder, sync_tree, write_atomically
 from vendirl.training import migrations
+from vendirl.training.reading import parse_table
+
+MOST_OF_A_LIST = 2**26
+"""Bytes of the list of a checkpoint."""
 
 
 class DamagedError(ValueError):
@@ -114,7 +118,7 @@ def load(
     path = folder.resolve() / str(epoch)
     damaged = f"the checkpoint {path} is damaged"
     try:
-        listing = json.loads((folder / f"{epoch}.json").read_text())
+        listing = parse_table(read_regular(folder / f"{epoch}.json", MOST_OF_A_LIST))
         files, listed, theirs = dict(listing["files"]), dict(listing["arrays"]), str(listing["fingerprint"])
         listed = {str(name): [[int(size) for size in shape], str(dtype)] for name, (shape, dtype) in listed.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
