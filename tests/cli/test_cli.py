@@ -155,7 +155,7 @@ def test_nothing_is_imported_before_it_is_needed():
     [
         (["--skills", "0"], "skills must be"),
         (["--env", "pint"], "point"),
-        (["--seed", "18446744073709551616"], "seed must be less than 2**32"),
+        (["--seed", "18446744073709551616"], "seed must be a whole number of at least 0 and at most 4294967295"),
         (["--similarity", "mdm"], "mmd"),
         (["--similarity", "mmd.on(7)"], "out of range"),
     ],

@@ -125,6 +125,10 @@ class Settings:
 
     def check(self) -> None:
         """Refuse what is wrong in itself, whatever the environment."""
+        if isinstance(self.devices, int) and self.devices < 0:
+            raise ValueError(
+                f"devices must be a number of devices, or 0 for as many as help, but is {shown(self.devices)}"
+            )
         check_settings(self)
         one_of(self.reward, get_args(Transform), "reward")
         if self.seed + self.seeds > 2**32:
