@@ -33,7 +33,7 @@ SKILLS = ("identical", "half-distinct", "well-separated")
 NOISE = ("normal", "heavy-tailed", "autocorrelated", "skewed")
 SIMILARITIES = ("mmd", "angle(scale=4)", "covariance(scale=2)", "final_state", "wasserstein", "overlap")
 EPISODES, NUMBERS = (2, 5, 10, 50), (3, 8, 32)
-ENOUGH = ((5, 8), (5, 32), (10, 8), (50, 3), (50, 8))
+ENOUGH = ((8, 8), (10, 8), (10, 32), (50, 3), (50, 8))
 SLOW, MOST = ("wasserstein", "overlap"), 160  # episodes in all; their kernel matrices are computed one by one
 Cell = tuple[str, str, str, tuple[int, int]]
 

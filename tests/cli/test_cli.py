@@ -166,10 +166,10 @@ def test_score_prints_a_table_and_json(skills, capsys):
 
 
 def test_score_of_two_files_shows_their_difference_and_of_one_it_does_not(skills, tmp_path, capsys):
-    x = np.random.default_rng(0).normal(size=(8, 6, 3, 2))
+    x = np.random.default_rng(0).normal(size=(8, 8, 3, 2))
     for name, apart in (("a", 1.0), ("b", 0.1)):
-        every = (x + apart * np.arange(8)[:, None, None, None]).reshape(48, 3, 2)
-        np.savez(tmp_path / f"{name}.npz", observations=every, skill=np.repeat(np.arange(8), 6))
+        every = (x + apart * np.arange(8)[:, None, None, None]).reshape(64, 3, 2)
+        np.savez(tmp_path / f"{name}.npz", observations=every, skill=np.repeat(np.arange(8), 8))
     a, b = str(tmp_path / "a.npz"), str(tmp_path / "b.npz")
     assert main(["score", a, b, "--similarity", "mmd"]) == 0
     printed = " ".join(capsys.readouterr().out.split())

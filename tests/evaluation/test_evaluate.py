@@ -55,7 +55,7 @@ def test_the_score_is_the_effective_number_and_all_parts_agree():
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_seed_others():
-    x = noisy(np.zeros((8, 2)), 5, 0)
+    x = noisy(np.zeros((8, 2)), 8, 0)
     first, again, other = (vr.evaluate(x, "mmd", seed=seed, measures=False)[0].to_json() for seed in (0, 0, 1))
     assert first == again
     assert first["interval"] != other["interval"]
@@ -77,7 +77,7 @@ def test_one_episode_per_skill_has_no_interval_and_a_null_that_is_its_score():
     result = vr.evaluate(noisy(MEANS, 1, 0), "mmd", measures=False)[0]
     assert result.repetition is None
     assert (
-        "needs at least 5 episodes of each skill and 40 in all, but skill 0 has 1; 10 of each" in result.interval_note
+        "needs at least 8 episodes of each skill and 40 in all, but skill 0 has 1; 10 of each" in result.interval_note
     )
     assert result.verdict == "whether it is more than chance cannot be decided with so few episodes"
     assert result.null == pytest.approx(result.vendi_score)
@@ -96,7 +96,7 @@ def test_uneven_episodes_and_ragged_lengths():
 def test_many_observations_are_thinned_for_the_resamples_only(monkeypatch):
     import vendirl.evaluation.resampling as resampling
 
-    x = np.random.default_rng(0).normal(size=(8, 5, 20, 2)).cumsum(2)
+    x = np.random.default_rng(0).normal(size=(5, 8, 20, 2)).cumsum(2)
     whole = vr.evaluate(x, "overlap", measures=False)[0]
     monkeypatch.setattr(resampling, "FEW", 400)
     thin = vr.evaluate(x, "overlap", measures=False)[0]

@@ -34,9 +34,12 @@ def test_both_intervals_cover_at_the_stated_rate_where_skills_are_apart():
 def test_identical_random_walks_get_a_repetition_that_covers_and_no_limit():
     """What was wrong: the interval for the limit, 1, held it in 0 of 20 draws, and one was [2.58, 3.92]."""
 
-    def walks(seed):
-        return np.random.default_rng(seed).normal(size=(8, 5, 20, 2)).cumsum(2) / 20
+    def walks(seed, episodes=8):
+        return np.random.default_rng(seed).normal(size=(8, episodes, 20, 2)).cumsum(2) / 20
 
+    few = evaluated(walks(0, 5), "mmd(scale=4)")
+    assert (few.repetition, few.limit) == (None, None)
+    assert "at least 8 episodes of each skill" in few.limit_note
     again = np.mean([vr.effective_number(walks(1000 + seed), "mmd(scale=4)") for seed in range(200)])
     found = [evaluated(walks(seed), "mmd(scale=4)") for seed in range(40)]
     assert all(r.limit is None for r in found)
@@ -48,7 +51,7 @@ def test_identical_random_walks_get_a_repetition_that_covers_and_no_limit():
 
 def test_overlap_is_not_corrected_and_has_no_limit():
     """What was wrong: a score of 5.94 had the interval [6.14, 6.44], and 60 episodes scored 5.53."""
-    found = evaluated(np.random.default_rng(0).normal(size=(8, 5, 12, 2)).cumsum(2), "overlap")
+    found = evaluated(np.random.default_rng(0).normal(size=(8, 8, 12, 2)).cumsum(2), "overlap")
     assert found.repetition[0] < found.vendi_score < found.repetition[1]
     assert found.limit is None
     assert found.limit_note.startswith("overlap is not known to have a limit")
@@ -57,13 +60,13 @@ def test_overlap_is_not_corrected_and_has_no_limit():
 
 
 def test_a_score_is_always_in_its_repetition_and_if_not_in_its_limit_five_words_say_why():
-    sets = [fan(8, 5, seed, noise=noise) for seed in range(5) for noise in (0.1, 0.3, 1)]
+    sets = [fan(8, 8, seed, noise=noise) for seed in range(5) for noise in (0.1, 0.3, 1)]
     for found in map(evaluated, sets):
         if found.repetition is not None:
             assert found.repetition[0] < found.vendi_score < found.repetition[1]
             assert found.interval == found.repetition
     found = evaluated(sets[0])
-    assert "20 episodes of each skill would halve it" in str(found)
+    assert "32 episodes of each skill would halve it" in str(found)
     outside = dataclasses.replace(found, limit=(found.vendi_score - 0.2, found.vendi_score - 0.1))
     assert "(few episodes inflate the score)" in str(outside)
     outside = dataclasses.replace(found, limit=(found.vendi_score + 0.1, found.vendi_score + 0.2))
@@ -74,14 +77,15 @@ def test_a_score_is_always_in_its_repetition_and_if_not_in_its_limit_five_words_
 @pytest.mark.parametrize(
     ("trajectories", "similarity", "reason"),
     [
-        (fan(8, 4, 0), "mmd", "skill 0 has 4; 5 of each would do"),
-        (fan(3, 5, 0), "mmd", "there are 15; 14 of each would do"),
+        (fan(8, 4, 0), "mmd", "skill 0 has 4; 8 of each would do"),
+        (fan(3, 9, 0), "mmd", "there are 27; 14 of each would do"),
         (fan(8, 10, 0), "covariance", "at least 20 episodes of each skill"),
         (fan(8, 10, 0)[:1], "mmd", "a single skill scores 1"),
         (fan(8, 10, 0, apart=40), "mmd", "at its ceiling"),
         (fan(8, 10, 0, noise=0), "mmd", "has the same score"),
-        (fan(8, 5, 0, T=1), "overlap", "too short for overlap"),
+        (fan(8, 8, 0, T=1), "overlap(neighbours=5)", "too short for overlap"),
         (fan(3, 20, 0, apart=0.1), "mmd", "fewer than 5 skills do not average that out"),
+        (np.random.default_rng(0).normal(size=(3, 15, 4, 2)), "overlap", "need not be alike under overlap"),
         (np.where(np.arange(80).reshape(8, 10, 1, 1) == 3, 20, 1) * fan(8, 10, 0, apart=0.5), "mmd", "of the episodes"),
     ],
 )

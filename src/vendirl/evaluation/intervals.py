@@ -6,14 +6,14 @@
 with g the scale, e the standard error of g(S), and t Student's quantile (`variation`). Both are given where their
 coverage was measured to hold (`benchmarks/coverage_of_intervals.py`), and else refused with the reason:
 
-- A skill has fewer than 5 episodes (20 if the similarity needs covariances), or all have fewer than 40: the error
+- A skill has fewer than 8 episodes (20 if the similarity needs covariances), or all have fewer than 40: the error
   itself is not known well enough.
 - The score is within 0.1 % of its ceiling, or in the upper half with an error above ½ on the scale: what is missing to
   the ceiling is a matter of rare episodes.
 - The variance is due to fewer than 5 of the episodes left out, or the two ways of finding it differ more than sixfold.
 - For the limit, two skills are less than 4 times as unlike as two halves of one of them: what noise alone holds apart
   has a bias that falls more slowly than 1/N. For the repetition the same with fewer than 5 skills, where noise does not
-  average out.
+  average out; similarities without a limit have no such measure, and then there is none.
 - For the limit, the drift is more than the error; or the similarity is not known to have one (`has_limit`).
 """
 
@@ -93,11 +93,10 @@ def intervals(
         f"two halves of one of them, and it takes {APART:g})"
     )
     both = _unsure(found, score)
-    repetition_note = both or (
-        f"{together}, and fewer than {SKILLS} skills do not average that out"
-        if len(labels) < SKILLS and apart < APART
-        else None
-    )
+    repetition_note = both
+    if both is None and len(labels) < SKILLS and not (k.has_limit and apart >= APART):
+        why = together if k.has_limit else f"halves of one skill need not be alike under {k}"
+        repetition_note = f"{why}, and fewer than {SKILLS} skills do not average that out"
     limit_note: str | None
     if not k.has_limit:
         limit_note = (

@@ -44,7 +44,7 @@ class MomentSimilarity(Named):
 
     @property
     def least_episodes(self) -> int:
-        return 5 if self.order == 1 else 20  # products of deviations are far more uneven than deviations
+        return 8 if self.order == 1 else 20  # products of deviations are far more uneven than deviations
 
     def summary(self, skill: Observations) -> PyTree:
         return self.of_moments(Moments.of(skill, self.order))

@@ -84,7 +84,7 @@ class Similarity(eqx.Module):
     @property
     def least_episodes(self) -> int:
         """How many episodes of a skill there must be to tell how much a score varies."""
-        return 5
+        return 8
 
     @property
     def has_limit(self) -> bool:
