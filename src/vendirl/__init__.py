@@ -9,7 +9,17 @@ from vendirl._moved import point_the_way
 if TYPE_CHECKING:
     from vendirl import algorithms, environments, methods, similarity, wrappers
     from vendirl.data import Trajectories, read
-    from vendirl.evaluation import Comparison, Diversity, Evaluation, Measure, compare, effective_number, evaluate
+    from vendirl.evaluation import (
+        Comparison,
+        Difference,
+        Diversity,
+        Evaluation,
+        Measure,
+        compare,
+        differences,
+        effective_number,
+        evaluate,
+    )
     from vendirl.memory import FadingMemory, Following, Queue, SkillMemory, relabel
     from vendirl.score import Border, Vendi, vendi, vendi_score, vendi_score_features
     from vendirl.score.large import LargeScore, vendi_score_of_items
@@ -27,7 +37,17 @@ __version__ = "0.1.0"
 # trainer, and the command line can speak to JAX before it is there.
 _PLACES = {
     "data": ["Trajectories", "read"],
-    "evaluation": ["Comparison", "Diversity", "Evaluation", "Measure", "compare", "effective_number", "evaluate"],
+    "evaluation": [
+        "Comparison",
+        "Difference",
+        "Diversity",
+        "Evaluation",
+        "Measure",
+        "compare",
+        "differences",
+        "effective_number",
+        "evaluate",
+    ],
     "memory": ["FadingMemory", "Following", "Queue", "SkillMemory", "relabel"],
     "similarity": ["Similarity", "kernel_matrix"],
     "training.attainable": ["Attainable", "attainable"],
@@ -52,6 +72,7 @@ __all__ = [
     "Attainable",
     "Border",
     "Comparison",
+    "Difference",
     "Diversity",
     "Evaluation",
     "FadingMemory",
@@ -69,6 +90,7 @@ __all__ = [
     "attainable",
     "compare",
     "devices",
+    "differences",
     "effective_number",
     "environments",
     "evaluate",

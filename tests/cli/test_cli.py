@@ -201,8 +201,39 @@ def test_score_prints_a_table_and_json(skills, capsys):
     found = json.loads(capsys.readouterr().out)[skills]
     assert set(found) == {"overlap", "mmd(scale=4)"}
     for result in found.values():
-        assert {"vendi_score", "interval", "null", "ceiling", "negative_mass", "profile"} <= set(result)
+        wanted = {"vendi_score", "interval", "repetition", "limit", "null", "ceiling", "negative_mass", "profile"}
+        assert wanted <= set(result)
         assert 1 <= result["vendi_score"] <= result["ceiling"] == 4
+
+
+def test_score_of_two_files_shows_their_difference_and_of_one_it_does_not(skills, tmp_path, capsys):
+    x = np.random.default_rng(0).normal(size=(8, 8, 3, 2))
+    for name, apart in (("a", 1.0), ("b", 0.1)):
+        every = (x + apart * np.arange(8)[:, None, None, None]).reshape(64, 3, 2)
+        np.savez(tmp_path / f"{name}.npz", observations=every, skill=np.repeat(np.arange(8), 8))
+    a, b = str(tmp_path / "a.npz"), str(tmp_path / "b.npz")
+    assert main(["score", a, b, "--similarity", "mmd"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"{a} minus {b}" in printed
+    assert "95% interval [" in printed
+    assert "from the episodes of two sets" in printed
+    assert main(["score", skills, "--similarity", "mmd"]) == 0
+    assert "minus" not in capsys.readouterr().out
+
+
+def test_score_says_what_cannot_be_decided_and_uses_the_similarity_of_a_run(skills, tmp_path, capsys):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(6, 5, 2)) + 9 * np.repeat(np.arange(3), 2)[:, None, None]
+    np.savez(folder / "trajectories.npz", observations=x, skill=np.repeat(np.arange(3), 2))
+    (folder / "settings.json").write_text(json.dumps({"settings": {"similarity": "mmd(scale=4)"}}))
+    assert main(["score", str(folder), "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)[str(folder)]) == {"mmd(scale=4)", "overlap"}
+    assert main(["score", str(folder), "--similarity", "mmd"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "cannot be decided with so few episodes" in printed
+    assert "at random" not in printed
 
 
 def test_scoring_what_is_not_skill_data_is_one_line(tmp_path, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import tyro
 from rich.console import Console
@@ -13,25 +14,29 @@ from rich.table import Table
 from vendirl._text import verbatim
 from vendirl.cli.command import Command
 
+if TYPE_CHECKING:
+    from vendirl.evaluation.evaluate import Evaluation
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Score(Command):
-    """Measure sets of skills, from any method: Vendi Score with its interval, null and ceiling.
+    """Measure sets of skills, from any method: Vendi Score with intervals, null and ceiling; of two, the difference.
 
     vendirl score skills.npz runs/mmd --similarity overlap --similarity "mmd(scale=4)"
 
     Attributes:
         files: npz files that hold observations (episodes, T, D) and skill (episodes,), run folders, or minari:NAME.
+            With two of them the difference of their scores is shown as well, over seeds if they have several.
         similarity: What "alike" means. It may be given several times; `vendirl list` has them all. By default it is
-            overlap.
+            that of the runs, and overlap.
         order: The order q of the Vendi Score.
         confidence: The confidence of the intervals.
-        resamples: From how many halves of the episodes an interval is made.
+        resamples: How many sets of episodes are scored to see how a score varies.
         shuffles: From how many shuffles of the labels the null is made.
         seed: The seed of resamples and shuffles.
         measures: Print the other measures too, such as coverage, mutual information and discriminability.
-        json: Print JSON, which has vendi_score, interval, null, ceiling, negative_mass and profile for each file
-            and similarity.
+        json: Print JSON, which has vendi_score, repetition, limit, null, ceiling, negative_mass and profile for each
+            file and similarity.
     """
 
     files: tyro.conf.Positional[tuple[str, ...]]
@@ -46,15 +51,19 @@ class Score(Command):
 
     def run(self) -> None:
         from vendirl.data import sources_in
+        from vendirl.evaluation.difference import differences
         from vendirl.evaluation.evaluate import evaluate
+        from vendirl.show.report.payload import senses_of
 
         if not self.files:
             raise ValueError("give at least one npz file, run folder or minari:NAME to score")
-        found = {}
-        for path in (path for file in self.files for path in sources_in(file)):
-            found[path] = evaluate(
+        sources = [sources_in(file) for file in self.files]
+        paths = [path for group in sources for path in group]
+        senses = self.similarity or senses_of(paths)
+        found: dict[str, Evaluation] = {
+            path: evaluate(
                 path,
-                self.similarity or ("overlap",),
+                senses,
                 q=self.order,
                 confidence=self.confidence,
                 resamples=self.resamples,
@@ -62,6 +71,8 @@ class Score(Command):
                 seed=self.seed,
                 measures=self.measures,
             )
+            for path in paths
+        }
         if self.json:
             plain = {path: e.to_json() for path, e in found.items()}
             shown = {
@@ -72,28 +83,33 @@ class Score(Command):
             return
         console = Console()
         for path, evaluation in found.items():
-            data = evaluation.data
-            table = Table()
-            table.add_column("similarity", overflow="fold")
-            for column in ("Vendi Score", "of at most", f"{self.confidence:.0%} interval", "null", "p"):
-                table.add_column(column, justify="right", no_wrap=True)
-            notes = []
-            for r in evaluation.results:
-                interval = "-" if r.interval is None else f"{r.interval[0]:.3f} to {r.interval[1]:.3f}"
-                null = f"{r.null:.3f}"
-                table.add_row(
-                    verbatim(r.similarity), f"{r.vendi_score:.3f}", f"{r.ceiling:g}", interval, null, f"{r.p_value:.3f}"
-                )
-                notes += [r.interval_note] if r.interval_note else []
-                if r.negative_mass > 1e-6:
-                    notes.append(f"{r.similarity}: negative eigenvalues of mass {r.negative_mass:.3g} were clipped")
-                if r.p_value > 0.05:
-                    notes.append(f"{r.similarity}: no more diverse than the same episodes dealt to skills at random")
-            title = f"{path}: {data.n} skills, {len(data)} episodes"
-            console.print(verbatim(title, style="italic"), soft_wrap=True)
-            console.print(table)
-            for note in dict.fromkeys(notes):
-                console.print(verbatim(f"  {note}", style="dim"))
-            for m in evaluation.measures:
-                value = "-" if m.value is None else f"{m.value:.4g} {m.unit}".strip()
-                console.print(verbatim(f"  {m.name}: {value}" + (f"  ({m.note})" if m.note else "")))
+            self._show(console, path, evaluation)
+        if len(sources) == 2:
+            console.print(verbatim(f"{self.files[0]} minus {self.files[1]}", style="italic"), soft_wrap=True)
+            for difference in differences(*([found[path] for path in group] for group in sources)):
+                console.print(verbatim(f"  {difference}"), soft_wrap=True)
+
+    def _show(self, console: Console, path: str, evaluation: Evaluation) -> None:
+        from vendirl.evaluation.diversity import between
+
+        data = evaluation.data
+        table = Table()
+        table.add_column("similarity", overflow="fold")
+        for column in ("Vendi Score", "of at most", "a repetition", "the limit", "null", "p"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for r in evaluation.results:
+            ends = between(r.repetition), between(r.limit)
+            score, null, p = f"{r.vendi_score:.3f}", f"{r.null:.3f}", f"{r.p_value:.3f}"
+            table.add_row(verbatim(r.similarity), score, f"{r.ceiling:g}", *ends, null, p)
+        title = f"{path}: {data.n} skills, {len(data)} episodes"
+        console.print(verbatim(title, style="italic"), soft_wrap=True)
+        console.print(table)
+        for r in evaluation.results:
+            notes = r.sentences()
+            if r.negative_mass > 1e-6:
+                notes.append(f"negative eigenvalues of mass {r.negative_mass:.3g} were clipped")
+            for note in notes:
+                console.print(verbatim(f"  {r.similarity}: {note}", style="dim"))
+        for m in evaluation.measures:
+            value = "-" if m.value is None else f"{m.value:.4g} {m.unit}".strip()
+            console.print(verbatim(f"  {m.name}: {value}" + (f"  ({m.note})" if m.note else "")))

@@ -1,4 +1,4 @@
-"""How diverse a set of skills is, with error bars: score, ceiling, interval and null (Definition 2, and beyond)."""
+"""How diverse a set of skills is, with error bars: score, ceiling, intervals and null (Definition 2, and beyond)."""
 
 from __future__ import annotations
 
@@ -11,87 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from vendirl._checks import whole_number
 from vendirl._text import preformatted
 from vendirl.data import Trajectories, read
+from vendirl.evaluation.chance import chance
+from vendirl.evaluation.difference import Difference, differences
+from vendirl.evaluation.diversity import Diversity, between
+from vendirl.evaluation.intervals import Intervals, intervals, too_few
 from vendirl.evaluation.measures import measures as other_measures
 from vendirl.evaluation.measures.measure import Measure
-from vendirl.evaluation.resampling import half_deals, shuffled_deals, thinned
+from vendirl.evaluation.resampling import thinned
+from vendirl.evaluation.variation import variation
 from vendirl.score.score import vendi, vendi_score
 from vendirl.similarity import Similarity, as_similarity
 
 ORDERS = (0.0, 0.5, 1.0, 2.0, math.inf)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Diversity:
-    """The diversity of a set of skills in the sense of one similarity.
-
-    Attributes:
-        similarity: k, as text: as it was given, if as text.
-        q: the order of the score.
-        vendi_score: the effective number of unique skills, all episodes of a skill pooled.
-        ceiling: no set of as many skills can score more.
-        interval: a confidence interval of the score that infinitely many episodes would have, or None.
-        interval_note: why there is no interval, or how it was made if not from all observations, or None.
-        bias: by how much the score is inflated (or deflated) by having few episodes, as estimated; 0 if not known.
-        null: the mean score when episodes are dealt to skills at random; `null_interval` is where such scores lie.
-        excess: the score minus the null.
-        p_value: how often chance alone scores at least as much.
-        negative_mass: minus the sum of the negative eigenvalues of K/n, which are clipped.
-        profile: the score by order q.
-        spectrum: the eigenvalues of K/n, largest first.
-        contributions: for each skill VS - VS without it.
-        twins: for each skill the one most like it, and how alike they are.
-        kernel: K.
-        confidence, resamples, shuffles, seed: how interval and null were made.
-    """
-
-    similarity: str
-    q: float
-    vendi_score: float
-    ceiling: float
-    interval: tuple[float, float] | None
-    interval_note: str | None
-    bias: float
-    null: float
-    null_interval: tuple[float, float]
-    excess: float
-    p_value: float
-    negative_mass: float
-    profile: dict[float, float]
-    spectrum: Float[np.ndarray, " n"]
-    contributions: Float[np.ndarray, " n"]
-    twins: list[tuple[int, float]]
-    kernel: Float[np.ndarray, "n n"]
-    confidence: float
-    resamples: int
-    shuffles: int
-    seed: int
-    method: str = "exact"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; infinite orders are written "inf"."""
-        return {
-            **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)},
-            "q": _order(self.q),
-            "interval": None if self.interval is None else list(self.interval),
-            "null_interval": list(self.null_interval),
-            "profile": {str(_order(q)): score for q, score in self.profile.items()},
-            "spectrum": self.spectrum.tolist(),
-            "contributions": self.contributions.tolist(),
-            "twins": [{"skill": i, "twin": j, "similarity": s} for i, (j, s) in enumerate(self.twins)],
-            "kernel": self.kernel.tolist(),
-        }
-
-    def __str__(self) -> str:
-        interval = "no interval" if self.interval is None else f"{self.confidence:.0%} interval {_range(self.interval)}"
-        return (
-            f"{self.similarity}: Vendi Score {self.vendi_score:.3f} of at most {self.ceiling:g}, {interval}, "
-            f"null {self.null:.3f} {_range(self.null_interval)}"
-        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -111,6 +46,31 @@ class Evaluation:
                 return result
         raise KeyError(f"{similarity} was not evaluated; there are {', '.join(r.similarity for r in self.results)}")
 
+    def __contains__(self, similarity: str | Similarity) -> bool:
+        """Whether there is a result for a similarity."""
+        return any(result.similarity == str(similarity) for result in self.results)
+
+    def minus(self, other: Evaluation | Any) -> tuple[Difference, ...]:
+        """How much more diverse these skills are than others, with interval and p-value, for each similarity.
+
+        Args:
+            other: an evaluation under the same similarities, or what `evaluate` takes, which is then evaluated as
+                this was. The seeds of two methods are compared by `vr.differences`.
+
+        Example:
+            >>> import numpy as np, vendirl as vr
+            >>> noise = np.random.default_rng(0).normal(size=(8, 10, 20, 2))
+            >>> apart = vr.evaluate(noise + np.arange(8)[:, None, None, None], "mmd", measures=False)
+            >>> difference = apart.minus(noise)[0]
+            >>> difference.interval[0] > 0, difference.p_value < 0.05
+            (True, True)
+        """
+        if not isinstance(other, Evaluation):
+            first = self.results[0]
+            settings = {name: getattr(first, name) for name in ("q", "confidence", "resamples", "shuffles", "seed")}
+            other = evaluate(other, [r.similarity for r in self.results], measures=False, **settings)
+        return differences([self], [other])
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -124,15 +84,17 @@ class Evaluation:
         }
 
     def _repr_html_(self) -> str:
-        columns = ("similarity", "Vendi Score", "of at most", "interval", "null", "p")
+        columns = ("similarity", "Vendi Score", "of at most", "a repetition", "the limit", "null", "p", "verdict")
         rows = [
             (
                 html.escape(r.similarity),
                 f"{r.vendi_score:.3f}",
                 f"{r.ceiling:g}",
-                "-" if r.interval is None else _range(r.interval),
+                between(r.repetition),
+                between(r.limit),
                 f"{r.null:.3f}",
                 f"{r.p_value:.3f}",
+                r.verdict,
             )
             for r in self.results
         ]
@@ -163,20 +125,16 @@ def evaluate(
 
     Score: the Vendi Score of the kernel matrix, the episodes of each skill pooled (Definition 2, Appendix A).
 
-    Interval: for the score θ that infinitely many episodes would have. Half of each skill's N episodes are drawn
-    without repetition, `resamples` times. Without repetition, because a repeated episode is its own nearest neighbour;
-    within skills, because a repeated skill is its own twin. Halves vary as the whole does about θ, and are inflated
-    by noise twice as much, so with θ^ the score of all and θ_b that of half b, d_b = θ_b - θ^, c² = m / (N - m), m the
-    size of a half,
+    Two intervals, each of which may be None, with the reason in its note (see `intervals`):
 
-        bias = c² mean(d),      interval = θ^ - bias - c (quantiles of d - mean(d))
+    - `repetition`, for the score to be expected of as many episodes of each skill again. Noise inflates it just as it
+      inflates the score, which always lies in this interval.
+    - `limit`, for the score that infinitely many episodes would have. It is there only where skills are clearly apart
+      and the similarity has a limit, which `overlap` is not known to have; the score may lie outside.
 
-    within what is possible. The score itself is not corrected. Close to 1, where skills are all but identical, the bias
-    falls more slowly than with 1/N and is corrected in part only: there the null tells. One episode of a skill is
-    not enough for an interval.
-
-    Null: the score when all episodes are dealt to the skills at random, `shuffles` times: what noise alone scores.
-    With one episode for each skill dealing changes nothing, and the null is the score itself.
+    Null: the score when all episodes are dealt to the skills at random, in all ways there are if they are no more than
+    `shuffles`, else in that many: what noise alone scores. With one episode for each skill dealing changes nothing, and
+    the null is the score itself. `verdict` says what follows from it, or that so few episodes cannot tell.
 
     Args:
         trajectories: `Trajectories`, a file or folder that `vr.read` reads, or what `Trajectories.of` takes.
@@ -226,36 +184,28 @@ def _diversity(
     shuffles: int,
     seed: int,
 ) -> Diversity:
-    D = len(data.features)
-    of_skill = data.of_skill
-    dealer = k.regroup(list(data))
+    D, of_skill, episodes = len(data.features), data.of_skill, list(data)
+    dealer = k.regroup(episodes)
     K = dealer.matrices([of_skill])[0]
     result = vendi(K, q)
-    score = float(result.score)
+    score = drawn_score = float(result.score)
     ceiling = k.ceiling(data.n, D)
-    generator = np.random.default_rng(seed)
-    tails = [50 * (1 - confidence), 50 * (1 + confidence)]
-    interval, note, bias, drawn_score = None, None, 0.0, score
-    episodes, stride = thinned(k, list(data))
+    note = None
+    few, stride = thinned(k, episodes)
     if stride > 1:  # hundreds of kernel matrices of all observations would take too long
-        note = f"interval and null from every {stride}th observation"
-        dealer = k.regroup(episodes)
+        note = f"intervals and null from every {stride}th observation"
+        dealer = k.regroup(few)
         drawn_score = float(vendi_score(dealer.matrices([of_skill])[0], q))
-    sizes = np.array([len(mine) for mine in of_skill])
-    short = [data.labels[i] for i in np.flatnonzero(sizes < 2)]
-    halves = np.maximum(1, sizes // 2)
-    if short:
-        note = f"an interval needs at least two episodes of each skill, but skill {short[0]} has one"
-    elif min(map(len, episodes)) * halves.min() < k.least_observations:
-        note = f"half the episodes are too short for {k}, which needs {k.least_observations} observations of a skill"
+    sizes = [len(mine) for mine in of_skill]
+    refused = too_few(k, data.labels, sizes, min(map(len, few)))
+    if refused is None:
+        most = max(ceiling, score, drawn_score)
+        found = variation(dealer, of_skill, drawn_score, q, most, resamples, np.random.default_rng(seed))
+        ends = intervals(found, score, k, data.labels, min(sizes), confidence)
     else:
-        d = vendi_score(dealer.matrices(half_deals(of_skill, resamples, generator)), q) - drawn_score
-        c2 = float(np.mean(halves / (sizes - halves)))
-        bias = c2 * float(d.mean())
-        low, high = np.percentile(math.sqrt(c2) * (d - d.mean()), tails)
-        most = max(ceiling, score)
-        interval = (float(np.clip(score - bias - high, 1, most)), float(np.clip(score - bias - low, 1, most)))
-    chance = vendi_score(dealer.matrices(shuffled_deals(of_skill, shuffles, generator)), q)
+        ends = Intervals(repetition_note=refused, limit_note=refused)
+    null = chance(dealer, of_skill, drawn_score, q, shuffles, np.random.default_rng([seed, 1]))
+    low, high = np.percentile(null.scores, [50 * (1 - confidence), 50 * (1 + confidence)])
     twins = K - 2 * np.eye(data.n) * np.abs(K).max() if data.n > 1 else K
     nearest = twins.argmax(1)
     return Diversity(
@@ -263,13 +213,19 @@ def _diversity(
         q=float(q),
         vendi_score=score,
         ceiling=ceiling,
-        interval=interval,
-        interval_note=note,
-        bias=bias,
-        null=float(chance.mean()),
-        null_interval=(float(np.percentile(chance, tails[0])), float(np.percentile(chance, tails[1]))),
-        excess=score - float(chance.mean()),
-        p_value=float((1 + (chance >= drawn_score * (1 - 1e-9)).sum()) / (1 + shuffles)),
+        repetition=ends.repetition,
+        repetition_note=ends.repetition_note,
+        limit=ends.limit,
+        limit_note=ends.limit_note,
+        interval_note=ends.repetition_note or note,
+        narrower=ends.narrower,
+        bias=ends.bias,
+        null=float(null.scores.mean()),
+        null_interval=(float(low), float(high)),
+        excess=score - float(null.scores.mean()),
+        p_value=null.p_value,
+        least_p=null.least_p,
+        deals=null.deals,
         negative_mass=abs(float(result.negative_mass)),
         profile=dict(zip(map(float, orders), map(float, vendi_score(K, list(orders))), strict=True)),
         spectrum=np.asarray(result.spectrum),
@@ -280,6 +236,7 @@ def _diversity(
         resamples=resamples,
         shuffles=shuffles,
         seed=seed,
+        variation=ends.variation,
     )
 
 
@@ -299,11 +256,3 @@ def _check(k: Similarity, data: Trajectories) -> None:
                 f"{data.source}: {k} needs at least {k.least_observations} observations of each skill, but skill "
                 f"{data.labels[i]} has {count}; give longer or more episodes, or fewer neighbours"
             )
-
-
-def _order(q: float) -> float | str:
-    return "inf" if math.isinf(q) else q
-
-
-def _range(interval: Sequence[float]) -> str:
-    return f"[{interval[0]:.3f}, {interval[1]:.3f}]"

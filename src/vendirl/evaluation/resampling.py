@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -10,6 +13,9 @@ from jaxtyping import Float, Int
 from vendirl.similarity import Similarity
 from vendirl.similarity.deals import Deal, Episodes
 from vendirl.similarity.manifolds import FEW
+
+OfSkill = Sequence[Int[np.ndarray, " _"]]
+"""For each skill the numbers of its episodes."""
 
 
 def thinned(similarity: Similarity, episodes: Episodes) -> tuple[list[Float[np.ndarray, "_ D"]], int]:
@@ -20,13 +26,66 @@ def thinned(similarity: Similarity, episodes: Episodes) -> tuple[list[Float[np.n
     return [episode[stride - 1 :: stride] if len(episode) >= stride else episode[-1:] for episode in episodes], stride
 
 
-def half_deals(of_skill: Sequence[Int[np.ndarray, " _"]], count: int, generator: np.random.Generator) -> list[Deal]:
-    """For each skill half of its episodes (rounded down, at least one), drawn without repetition, many times."""
-    return [[generator.permutation(mine)[: max(1, len(mine) // 2)] for mine in of_skill] for _ in range(count)]
+def split_deals(of_skill: OfSkill, count: int, generator: np.random.Generator) -> list[Deal]:
+    """Two halves of each skill's episodes that share none, many times: the first halves of all n skills, then the
+    second ones, so that a deal is to 2n skills. Of an odd number of episodes one is left out."""
+    deals: list[Deal] = []
+    for _ in range(count):
+        shuffled = [generator.permutation(mine) for mine in of_skill]
+        first = [mine[: len(mine) // 2] for mine in shuffled]
+        deals.append(first + [mine[len(mine) // 2 : 2 * (len(mine) // 2)] for mine in shuffled])
+    return deals
 
 
-def shuffled_deals(of_skill: Sequence[Int[np.ndarray, " _"]], count: int, generator: np.random.Generator) -> list[Deal]:
+def deals_without_one(of_skill: OfSkill, most: int, generator: np.random.Generator) -> list[Deal]:
+    """All episodes but one: each of them is left out once, or `most` of them, as many of one skill as of another."""
+    shuffled = [generator.permutation(mine) for mine in of_skill]
+    rounds = ((i, mine[j]) for j in range(max(map(len, shuffled))) for i, mine in enumerate(shuffled) if j < len(mine))
+    chosen = [pair for pair, _ in zip(rounds, range(most), strict=False)]
+    return [[mine[mine != e] if i == k else mine for k, mine in enumerate(of_skill)] for i, e in chosen]
+
+
+def shuffled_deals(of_skill: OfSkill, count: int, generator: np.random.Generator) -> list[Deal]:
     """All episodes dealt at random, as many to each skill as it had, many times."""
     ends = np.cumsum([len(mine) for mine in of_skill])[:-1]
     every = np.concatenate(list(of_skill))
     return [np.split(generator.permutation(every), ends) for _ in range(count)]
+
+
+def number_of_deals(sizes: Sequence[int]) -> int:
+    """How many ways there are to deal episodes to skills of these sizes, which skill is called which not counting.
+
+    Example:
+        >>> number_of_deals([2, 2, 2])
+        15
+    """
+    ways, rest = 1, sum(sizes)
+    for size in sizes:
+        ways, rest = ways * math.comb(rest, size), rest - size
+    return ways // math.prod(math.factorial(alike) for alike in Counter(sizes).values())
+
+
+def every_deal(of_skill: OfSkill) -> Iterator[Deal]:
+    """All of them, `number_of_deals` many, in no particular order."""
+    order = np.argsort([len(mine) for mine in of_skill], kind="stable")
+    sizes = [len(of_skill[i]) for i in order]
+
+    def dealt(left: tuple[int, ...], which: int) -> Iterator[list[list[int]]]:
+        if which == len(sizes):
+            yield []
+            return
+        # skills of one size are interchangeable: each begins with the least episode that they will have between them
+        alike = [k for k in range(which, len(sizes)) if sizes[k] == sizes[which]]
+        if len(alike) > 1 and sum(sizes[k] for k in alike) == len(left):
+            first = [(left[0], *rest) for rest in combinations(left[1:], sizes[which] - 1)]
+        elif which and sizes[which - 1] == sizes[which]:
+            first = [chosen for chosen in combinations(left, sizes[which]) if chosen[0] > started[which - 1]]
+        else:
+            first = list(combinations(left, sizes[which]))
+        for chosen in first:
+            started[which] = chosen[0]
+            remaining = tuple(e for e in left if e not in chosen)
+            yield from ([list(chosen), *others] for others in dealt(remaining, which + 1))
+
+    started: dict[int, int] = {}
+    return dealt(tuple(int(e) for e in np.concatenate(list(of_skill))), 0)

@@ -57,6 +57,14 @@ class Combination(Similarity):
         return max(part.least_observations for part in self.parts)
 
     @property
+    def least_episodes(self) -> int:
+        return max(part.least_episodes for part in self.parts)
+
+    @property
+    def has_limit(self) -> bool:
+        return all(part.has_limit for part in self.parts)
+
+    @property
     def on_host(self) -> bool:
         return any(part.on_host for part in self.parts)
 

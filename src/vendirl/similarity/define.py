@@ -26,9 +26,10 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from vendirl._checks import AnyArray
 from vendirl._text import written
+from vendirl.similarity.deals import Episodes, Regrouping
 from vendirl.similarity.kinds import MomentSimilarity, TrajectorySimilarity
 from vendirl.similarity.moments import Moments
-from vendirl.similarity.observations import Observations
+from vendirl.similarity.observations import Observations, SkillSet
 from vendirl.similarity.parsing import register
 from vendirl.similarity.similarity import Similarity
 
@@ -146,12 +147,23 @@ class _OfMeans(_OfMoments):
 class _OfTrajectories(_Defined, TrajectorySimilarity):
     name: ClassVar[str] = "trajectories"
 
-    def summary(self, skill: Observations) -> tuple[Padded, Float[Array, ""]]:
-        if skill.lengths is not None and not _takes_lengths(self.function):
+    def regroup(self, episodes: Episodes) -> Regrouping:
+        from vendirl.similarity.regrouping import OfPairs  # it knows similarities
+
+        one = SkillSet.of([list(episodes)])
+        self._check(one.lengths is None)
+        with jax.enable_x64(True):
+            return OfPairs(np.asarray(_pairs(self, one)))
+
+    def _check(self, even: bool) -> None:
+        if not even and not _takes_lengths(self.function):
             raise ValueError(
                 f"similarity {self.label} compares trajectories of equal length, but these differ in length; write it "
                 "as f(x, y, length_x, length_y) to accept padded ones"
             )
+
+    def summary(self, skill: Observations) -> tuple[Padded, Float[Array, ""]]:
+        self._check(skill.lengths is None)
         N, T, _ = skill.points.shape
         lengths = jnp.full(N, T) if skill.lengths is None else jnp.asarray(skill.lengths)
         x = skill.points, lengths
@@ -170,6 +182,20 @@ class _OfTrajectories(_Defined, TrajectorySimilarity):
         values = jax.vmap(jax.vmap(one, (None, None, 0, 0)), (0, 0, None, None))(*a, *b)
         real = (a[1][:, None] > 0) & (b[1][None, :] > 0)
         return jnp.where(real, values, 0).sum() / jnp.maximum(real.sum(), 1)
+
+
+@jax.jit
+def _pairs(similarity: _OfTrajectories, episodes: SkillSet) -> Float[Array, "N N"]:
+    """f of every pair of the episodes of one skill."""
+    _, N, T, _ = episodes.points.shape
+    points = jnp.asarray(episodes.points)[0]
+    lengths = jnp.full(N, T) if episodes.lengths is None else jnp.asarray(episodes.lengths)[0]
+
+    def row(e: Int[Array, ""]) -> Float[Array, " N"]:
+        x = points[e][None], lengths[e][None]
+        return jax.vmap(lambda y, length: similarity.raw(x, (y[None], length[None])))(points, lengths)
+
+    return jax.lax.map(row, jnp.arange(N))
 
 
 def _decorator(

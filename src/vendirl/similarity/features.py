@@ -83,6 +83,14 @@ class On(Similarity):
         return self.inner.least_observations
 
     @property
+    def least_episodes(self) -> int:
+        return self.inner.least_episodes
+
+    @property
+    def has_limit(self) -> bool:
+        return self.inner.has_limit
+
+    @property
     def on_host(self) -> bool:
         return self.inner.on_host
 

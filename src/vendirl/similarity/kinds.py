@@ -42,6 +42,10 @@ class MomentSimilarity(Named):
     def streams(self) -> bool:
         return True
 
+    @property
+    def least_episodes(self) -> int:
+        return 8 if self.order == 1 else 20  # products of deviations are far more uneven than deviations
+
     def summary(self, skill: Observations) -> PyTree:
         return self.of_moments(Moments.of(skill, self.order))
 

@@ -63,6 +63,10 @@ class overlap(TrajectorySimilarity):  # noqa: N801
         return self.neighbours + 1
 
     @property
+    def has_limit(self) -> bool:
+        return False  # the balls shrink as observations are added, and how much they cover goes on changing
+
+    @property
     def on_host(self) -> bool:
         return True  # blocks far apart need no comparison, which compiled code of fixed shapes cannot make use of
 

@@ -81,6 +81,16 @@ class Similarity(eqx.Module):
         """How many observations of a skill there must be."""
         return 1
 
+    @property
+    def least_episodes(self) -> int:
+        """How many episodes of a skill there must be to tell how much a score varies."""
+        return 8
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether k is known to come to rest as ever more episodes of the same skills are added."""
+        return True
+
     def rank(self, features: int) -> int | None:
         """The largest rank a kernel matrix can have over observations of that many features; None if unlimited."""
         return None

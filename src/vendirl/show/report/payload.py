@@ -17,7 +17,8 @@ from vendirl._files import open_regular, read_regular
 from vendirl.data import Trajectories, read, sources_in
 from vendirl.environments import built_in
 from vendirl.evaluation.comparison import Comparison, compare
-from vendirl.evaluation.evaluate import Diversity, Evaluation, evaluate
+from vendirl.evaluation.diversity import Diversity
+from vendirl.evaluation.evaluate import Evaluation, evaluate
 from vendirl.similarity import parse
 
 POINTS = 120_000
@@ -46,7 +47,7 @@ def payload(
     sources = [sources] if isinstance(sources, str | Path) else sources
     similarities = [similarities] if isinstance(similarities, str) else similarities
     paths = [path for source in sources for path in sources_in(source)]
-    senses = list(similarities) or _senses(paths)
+    senses = list(similarities) or senses_of(paths)
     sets: list[dict[str, Any]] = []
     groups: dict[str, list[Evaluation]] = {}
     for path in paths:
@@ -66,7 +67,8 @@ def payload(
     }
 
 
-def _senses(paths: Sequence[str]) -> list[str]:
+def senses_of(paths: Sequence[str]) -> list[str]:
+    """The similarities that the runs among these were trained with, and `overlap`."""
     trained = [run["settings"]["similarity"] for path in paths if (run := _run(path)) is not None]
     return list(dict.fromkeys([*trained, "overlap"]))
 

@@ -8,14 +8,18 @@ function sentence(set, result) {
       ? `; this similarity allows at most ${number(result.ceiling)}. `
       : ". ",
   );
+  const sure = percent(result.confidence ?? 0.95);
   if (result.interval)
-    say.push(`The ${percent(result.confidence ?? 0.95)} interval is ${between(result.interval)}. `);
+    say.push(`As many episodes again would be expected to score ${between(result.interval)} (${sure} interval). `);
   else if (result.interval_note) say.push(`No interval: ${result.interval_note.replace(/\.$/, "")}. `);
+  if (result.limit)
+    say.push(`Infinitely many episodes would score ${between(result.limit)} (${sure} interval). `);
   if (result.null) {
     say.push(
       `With the skill labels shuffled the score is ${number(result.null.mean)} (${between(result.null.interval)})`,
     );
-    if (score <= result.null.interval[1]) say.push("; these skills do no better than that. ");
+    if (result.verdict?.includes("cannot be decided")) say.push(`; ${result.verdict}. `);
+    else if (score <= result.null.interval[1]) say.push("; these skills do no better than that. ");
     else if (result.excess !== null && result.excess !== undefined)
       say.push(`, so ${number(result.excess)} of it is due to the skills. `);
     else say.push(". ");
@@ -69,7 +73,7 @@ function strip(result) {
   if (result.interval)
     add(
       "interval", wide(result.interval),
-      `${percent(result.confidence ?? 0.95)} interval ${between(result.interval)}`,
+      `${percent(result.confidence ?? 0.95)} interval of a repetition ${between(result.interval)}`,
     );
   add("dot", `left:${place(result.vendi_score)}`, `score ${number(result.vendi_score)}`);
   key.append(...entries);

@@ -1,0 +1,146 @@
+"""The two intervals of a score: for what a repetition would give, and for what infinitely many episodes would.
+
+    repetition:  g(S) ± t e                   for E S of as many episodes, which S estimates without bias
+    limit:       g(S) - drift ± t e           for S of infinitely many, drift being g's bias where it falls as 1/N
+
+with g the scale, e the standard error of g(S), and t Student's quantile (`variation`). Both are given where their
+coverage was measured to hold (`benchmarks/coverage_of_intervals.py`), and else refused with the reason:
+
+- A skill has fewer than 8 episodes (20 if the similarity needs covariances), or all have fewer than 40: the error
+  itself is not known well enough.
+- The score is within 0.1 % of its ceiling, or in the upper half with an error above ½ on the scale: what is missing to
+  the ceiling is a matter of rare episodes.
+- The variance is due to fewer than 5 of the episodes left out, or the two ways of finding it differ more than sixfold.
+- For the limit, two skills are less than 4 times as unlike as two halves of one of them: what noise alone holds apart
+  has a bias that falls more slowly than 1/N. For the repetition the same with fewer than 5 skills, where noise does not
+  average out; similarities without a limit have no such measure, and then there is none.
+- For the limit, the drift is more than the error; or the similarity is not known to have one (`has_limit`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from vendirl.evaluation.variation import Variation
+from vendirl.similarity import Similarity
+
+Interval = tuple[float, float]
+
+IN_ALL = 40
+"""Fewer of all skills allow none."""
+DECIDING = 5.0
+DISAGREEMENT = 6.0
+APART = 4.0
+SKILLS = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Intervals:
+    """Two intervals, each with why it is not there, or None; and what would make them narrower.
+
+    Attributes:
+        bias: the score minus the middle of the limit; 0 where there is no limit.
+        narrower: what halves them, or None.
+        variation: what they were made from, or None where the repetition is refused.
+    """
+
+    repetition: Interval | None = None
+    repetition_note: str | None = None
+    limit: Interval | None = None
+    limit_note: str | None = None
+    bias: float = 0.0
+    narrower: str | None = None
+    variation: Variation | None = None
+
+
+def too_few(k: Similarity, labels: Sequence[str], sizes: Sequence[int], shortest: int) -> str | None:
+    """Why no interval can be made of so few episodes, or None.
+
+    Args:
+        sizes: how many episodes each skill has.
+        shortest: how many observations the shortest has.
+    """
+    if len(sizes) < 2:
+        return "a single skill scores 1, whatever it does"
+    fewest, least = int(np.argmin(sizes)), k.least_episodes
+    if sizes[fewest] < least or sum(sizes) < IN_ALL:
+        found = f"skill {labels[fewest]} has {sizes[fewest]}" if sizes[fewest] < least else f"there are {sum(sizes)}"
+        return (
+            f"an interval under {k} needs at least {least} episodes of each skill and {IN_ALL} in all, but {found}; "
+            f"{max(least, -(-IN_ALL // len(sizes)))} of each would do"
+        )
+    if shortest * (sizes[fewest] // 2) < k.least_observations:
+        return f"half the episodes are too short for {k}, which needs {k.least_observations} observations of a skill"
+    return None
+
+
+def intervals(
+    found: Variation, score: float, k: Similarity, labels: Sequence[str], episodes: int, confidence: float
+) -> Intervals:
+    """Both intervals of a score that varies as `found`.
+
+    Args:
+        episodes: how many there are of the skill that has the fewest.
+    """
+    scale, ceiling = found.scale, found.scale.ceiling
+    g, wide = float(scale.of(score)), quantile(confidence, found.freedom) * found.error
+    i, j, apart = found.closest
+    together = (
+        f"skills {labels[i]} and {labels[j]} are not told apart by these episodes (only {apart:.2g} times as unlike as "
+        f"two halves of one of them, and it takes {APART:g})"
+    )
+    both = _unsure(found, score)
+    repetition_note = both
+    if both is None and len(labels) < SKILLS and not (k.has_limit and apart >= APART):
+        why = together if k.has_limit else f"halves of one skill need not be alike under {k}"
+        repetition_note = f"{why}, and fewer than {SKILLS} skills do not average that out"
+    limit_note: str | None
+    if not k.has_limit:
+        limit_note = (
+            f"{k} is not known to have a limit: as episodes are added neighbours come nearer and scores go on changing"
+            if k.least_observations > 1
+            else f"{k} is not known to have a limit"
+        )
+    elif both is not None or apart < APART:
+        limit_note = both or together
+    elif abs(found.drift) > found.error:
+        limit_note = "the correction for having few episodes is larger than the error that it is known to"
+    else:
+        limit_note = None
+    repetition = None if repetition_note else (scale.back(g - wide), scale.back(g + wide))
+    limit = None if limit_note else (scale.back(g - found.drift - wide), scale.back(g - found.drift + wide))
+    return Intervals(
+        repetition,
+        repetition_note,
+        limit,
+        limit_note,
+        bias=0.0 if limit is None else min(score, ceiling) - scale.back(g - found.drift),
+        narrower=None if not (repetition or limit) else f"{4 * episodes} episodes of each skill would halve it",
+        variation=None if repetition is None else found,
+    )
+
+
+def quantile(confidence: float, freedom: float) -> float:
+    """t, of which ± t holds so much of Student's distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
+def _unsure(found: Variation, score: float) -> str | None:
+    """Why the error of a score is not to be trusted, or None."""
+    ceiling = found.scale.ceiling
+    if found.error == 0:
+        return "every part of the episodes has the same score, which does not tell how it varies"
+    if ceiling - score < (ceiling - 1) / 1000:
+        return "the score is at its ceiling, and what little is missing is due to rare episodes"
+    if found.deciding < DECIDING:
+        return f"the score hangs on about {found.deciding:.1f} of the episodes, and should on {DECIDING:g} at least"
+    if found.disagreement > DISAGREEMENT:
+        return "leaving out one episode and leaving out half of them disagree about how the score varies"
+    if score > (1 + ceiling) / 2 and found.error > 0.5:
+        return "the score is too near its ceiling for the noise that there is"
+    return None

@@ -1,0 +1,140 @@
+"""How a score would vary if as many episodes were collected again, from the episodes that there are.
+
+The score S lies between 1 and its ceiling c, and its noise shrinks towards both, so all is done on the scale
+
+    g(S) = log((S - 1 + ε) / (c - S + ε)),      ε = (c - 1) / 1000.
+
+A skill's episodes are independent, so the variance of g falls into parts σ_k², of which part k is due to k episodes
+acting together (Hoeffding). Two ways of resampling see them differently:
+
+- Halves of M of a skill's N episodes. Two that share no episode differ by V = ½ E(g_A - g_B)² = σ_1² + σ_2² + ...,
+  which is the variance of g with M episodes; two drawn apart share half, and differ by W = ½σ_1² + ¾σ_2² + ....
+  So φ = 4W/V - 2 is the part of the variance that is not of single episodes: 0 where skills are well apart, 1 where
+  noise alone holds them apart. With N episodes the first part is M/N as large; the other is as large as before, since
+  noise scales all distances alike.
+- Leaving out one episode at a time: J = Σ (N-1)/N (g_-e - mean)² = σ_1² + 2σ_2² + ... with N episodes, too much by
+  1 + φ.
+
+    variance = [V ((1 - φ) M/N + φ)]^⅓ [J / (1 + φ)]^⅔
+
+The second needs no step from M to N, hence its greater weight. Where the two differ much, neither is to be believed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Float
+
+from vendirl._checks import AnyArray
+from vendirl.evaluation.resampling import OfSkill, deals_without_one, split_deals
+from vendirl.score.score import vendi_score
+from vendirl.similarity.deals import Regrouping
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """g, from scores between 1 and a ceiling c > 1 to numbers without ends."""
+
+    ceiling: float
+
+    @property
+    def _end(self) -> float:
+        return (self.ceiling - 1) / 1000
+
+    def of(self, score: Float[AnyArray, "*shape"] | float) -> Float[np.ndarray, "*shape"]:
+        """g(S)."""
+        inside = np.clip(np.asarray(score), 1, self.ceiling)
+        return np.asarray(np.log((inside - 1 + self._end) / (self.ceiling - inside + self._end)))
+
+    def back(self, g: float) -> float:
+        """S with g(S) = g, or the end beyond which that lies."""
+        share = 1 / (1 + np.exp(-g))
+        return float(np.clip(1 - self._end + share * (self.ceiling - 1 + 2 * self._end), 1, self.ceiling))
+
+
+@dataclasses.dataclass(frozen=True)
+class Variation:
+    """How a score varies, on its scale.
+
+    Attributes:
+        scale: g.
+        error: the standard error of g(S).
+        freedom: the degrees of freedom with which the error is known.
+        drift: by how much the mean of g(S) is above g(S) of infinitely many episodes, if it falls as 1/N.
+        deciding: how many episodes the variance is due to, (Σd²)² / Σd⁴ over those left out (80 at most, as a rule): a
+            third of them if their effects d are normal, 1 if one episode is all that matters.
+        disagreement: the ratio of the two variances, the greater over the smaller.
+        closest: the two skills that are least apart, and how many times less alike they are than halves of one of them.
+    """
+
+    scale: Scale
+    error: float
+    freedom: float
+    drift: float
+    deciding: float
+    disagreement: float
+    closest: tuple[int, int, float]
+
+
+def variation(
+    dealer: Regrouping,
+    of_skill: OfSkill,
+    score: float,
+    q: float,
+    ceiling: float,
+    resamples: int,
+    generator: np.random.Generator,
+) -> Variation:
+    """How the score of these episodes varies; each skill needs two of them at least, and there must be two skills.
+
+    Args:
+        score: of all episodes, found by the same dealer.
+        resamples: how many sets of skills are scored; two fifths of them are halves, two fifths leave one out.
+    """
+    n, sizes, scale = len(of_skill), np.array([len(mine) for mine in of_skill]), Scale(ceiling)
+    K = dealer.matrices(split_deals(of_skill, max(2, resamples // 5), generator))
+    g = scale.of(np.stack([vendi_score(K[:, :n, :n], q), vendi_score(K[:, n:, n:], q)], 1))
+    without = scale.of(vendi_score(dealer.matrices(deals_without_one(of_skill, 2 * resamples // 5, generator)), q))
+    V, share = _of_disjoint(g), float(np.mean((sizes // 2) / sizes))
+    φ = 4 * _of_others(g) / V - 2 if V > 0 else 0.0
+    φ = float(np.clip(φ, 0, 2))
+    d = without - without.mean()
+    total = (d**2).sum()
+    kept = float(np.mean(1 - 1 / sizes))
+    by_one = kept * sizes.sum() / len(d) * total / (1 + φ)
+    by_half = V * ((1 - min(φ, 1)) * share + min(φ, 1))
+    smaller, greater = sorted([by_one, by_half])
+    deciding = float(total**2 / (d**4).sum()) if total > 0 else 0.0
+    freedom = 2 * kept / max(1 / deciding - 1 / len(d), 1e-9) if deciding else 1.0  # 2 / (kurtosis - 1) for each
+    return Variation(
+        scale=scale,
+        error=float(by_half ** (1 / 3) * by_one ** (2 / 3)) ** 0.5,
+        freedom=float(np.clip(freedom, 1, (sizes - 1).sum())),
+        drift=float(g.mean() - scale.of(score)) * share / (1 - share),
+        deciding=deciding,
+        disagreement=float(greater / smaller) if smaller > 0 else np.inf,
+        closest=_closest(1 - K[:, :n, n:]),
+    )
+
+
+def _of_disjoint(g: Float[np.ndarray, "splits 2"]) -> float:
+    """V: half the mean squared difference of the two halves of a split."""
+    return float(((g[:, 0] - g[:, 1]) ** 2).mean() / 2)
+
+
+def _of_others(g: Float[np.ndarray, "splits 2"]) -> float:
+    """W: the same of halves of different splits."""
+    every, pairs, own = g.size * (g.size - 1) / 2, g.var(ddof=1), len(g)
+    return float((every * pairs - ((g[:, 0] - g[:, 1]) ** 2).sum() / 2) / (every - own))
+
+
+def _closest(unlike: Float[np.ndarray, "splits n n"]) -> tuple[int, int, float]:
+    """The least ratio of how unlike halves of two skills are to how unlike halves of one of them are."""
+    mean = unlike.mean(0)
+    mean, own = (mean + mean.T) / 2, np.maximum(np.diag(mean), 1e-12)
+    ratio = mean / np.maximum(own[:, None], own)
+    np.fill_diagonal(ratio, np.inf)
+    i, j = np.unravel_index(ratio.argmin(), ratio.shape)
+    return int(i), int(j), float(ratio[i, j])
