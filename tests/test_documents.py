@@ -8,7 +8,8 @@ import pytest
 
 import vendirl as vr
 from vendirl import cli
-from vendirl.training.settings import BLOCK, Settings
+from vendirl.training.budget import BLOCK
+from vendirl.training.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))

@@ -8,7 +8,7 @@ import vendirl as vr
 def test_results_print_in_a_few_lines_and_show_themselves_in_notebooks():
     data = vr.Trajectories.of(np.random.default_rng(0).normal(size=(3, 4, 10, 2)), source="<here>")
     found = vr.evaluate(data, "mmd", measures=False)
-    run = vr.train("point", method="random", skills=2, scenes=8, steps=1, hidden=(8,), progress=False)
+    run = vr.train("point", method="random", skills=2, scenes=8, steps=400, hidden=(8,), progress=False)
     score = vr.vendi(np.eye(20) * 0.5 + 0.5)
     for thing in (data, found, run, score):
         assert 1 <= len(str(thing).splitlines()) <= 5

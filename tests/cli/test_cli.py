@@ -13,7 +13,7 @@ import pytest
 
 from vendirl.cli import main
 from vendirl.cli.compare import Compare
-from vendirl.cli.train import Train, folder_name
+from vendirl.cli.train import Train, folder_name, learned
 from vendirl.training import comparing
 from vendirl.training.folder import name_for
 from vendirl.training.settings import Settings
@@ -40,7 +40,21 @@ def test_train_writes_a_run_and_prints_the_score(tmp_path, capsys):
     summary = json.loads((tmp_path / "x" / "summary.json").read_text())
     assert f"{summary['vendi_score']:.3f}" in printed
     assert "attainable" in printed
+    assert f"Untrained skills score {summary['untrained']:.3f} (both without noise), so it " in printed
+    assert f"4,000 steps and {summary['refill_steps']:,} to refill memories in" in printed
     assert main(["train", "--out", str(tmp_path / "x"), "--resume"]) == 0  # already done: says the same again
+
+
+@pytest.mark.parametrize(
+    ("score", "untrained", "seeds", "sentence"),
+    [
+        (5.5, 1.4, 1, "Untrained skills score 1.400 (both without noise), so it learned 4.10 effective skills more."),
+        (1.4, 1.4, 1, "Untrained skills score 1.400 (both without noise), so it learned nothing that counts here."),
+        (2.0, 2.5, 5, "without noise, in the median of 5 seeds), so it lost 0.50 effective skills in training."),
+    ],
+)
+def test_one_sentence_says_whether_anything_was_learned(score, untrained, seeds, sentence):
+    assert learned(score, untrained, seeds).endswith(sentence)
 
 
 def test_a_run_that_is_terminated_saves_says_how_to_go_on_and_exits_cleanly(tmp_path):
@@ -92,7 +106,7 @@ def test_train_names_the_files_that_it_wrote(tmp_path, capsys, seeds):
     places = re.findall(r"seed-\d+", each)
     assert places == ([] if seeds == 1 else ["seed-3", "seed-4"])
     files = re.findall(r"\w+\.\w+", each)
-    assert files == ["trajectories.npz", "figure.png"]
+    assert files == ["trajectories.npz", "untrained.npz", "figure.png"]
     assert (out / shared).is_file()
     for place in places or ["."]:
         for file in files:
@@ -259,10 +273,13 @@ def test_report_writes_a_page(skills, tmp_path, capsys):
 def test_compare_trains_scores_and_takes_up_what_is_there(tmp_path, capsys):
     out = tmp_path / "cmp"
     arguments = ["compare", "--methods", "random,vendirl", "--similarities", "mmd(scale=4),cosine", "--skills", "3"]
-    arguments += ["--seeds", "2", "--scenes", "8", "--steps", "4e3", "--out", str(out)]
+    arguments += ["--seeds", "2", "--scenes", "8", "--steps", "3e3", "--out", str(out)]
     assert main(arguments) == 0
-    printed = capsys.readouterr().out
+    printed, said = capsys.readouterr()
     assert "random" in printed
+    assert "2 seeds, 2,800 steps each" in printed
+    assert "beside these: 1,050 for vendirl [mmd(scale=4)], 1,050 for vendirl [cosine]" in printed
+    assert said.count("3,000 steps are 7 epochs of 400 steps; fewer scenes") == 1
     table = json.loads((out / "comparison.json").read_text())
     assert table["methods"] == ["random", "vendirl [mmd(scale=4)]", "vendirl [cosine]"]
     assert np.shape(table["iqm"]) == (3, 2)

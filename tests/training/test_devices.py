@@ -91,7 +91,7 @@ def test_as_many_devices_as_have_enough_to_do():
 
 
 def test_the_number_that_was_found_is_kept(tmp_path):
-    settings, _ = build(Settings(skills=2, steps=1))
+    settings, _ = build(Settings(skills=2))
     assert settings.devices == 2
     with claimed(tmp_path / "run", settings):
         pass

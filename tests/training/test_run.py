@@ -14,7 +14,7 @@ import pytest
 import vendirl as vr
 from vendirl.algorithms.ppo import PPO
 from vendirl.training import checkpoint
-from vendirl.training.driver import NonFiniteRewardError, run
+from vendirl.training.driver import NonFiniteRewardError, begin, run
 from vendirl.training.folder import fingerprint
 from vendirl.training.owner import AlreadyOwnedError, owning
 from vendirl.training.problem import build
@@ -53,8 +53,9 @@ def test_a_run_leaves_a_folder_that_can_be_loaded(tmp_path):
     folder = tmp_path / "run"
     summary = json.loads((folder / "summary.json").read_text())
     expected = {"vendi_score", "attainable", "fraction_of_attainable", "env_steps", "wall_seconds", "steps_per_second"}
-    assert expected | {"compile_seconds", "seed", "versions"} <= summary.keys()
+    assert expected | {"compile_seconds", "seed", "versions", "refill_steps"} <= summary.keys()
     assert summary["env_steps"] == 8 * 50 * 40
+    assert this.note is None
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in rows] == [10, 20, 30, 40]
     with np.load(folder / "trajectories.npz", allow_pickle=False) as data:
@@ -64,6 +65,11 @@ def test_a_run_leaves_a_folder_that_can_be_loaded(tmp_path):
     again = vr.load(folder)
     assert_identical(this, again)
     np.testing.assert_array_equal(again.rollout(), this.rollout())
+    # The skills before training, as the seed made them, from the same beginnings, and how diverse they were.
+    untrained, first = vr.data.read_untrained(folder), begin(TINY)
+    np.testing.assert_array_equal(untrained.observations, first.episodes(episodes=5, deterministic=False).observations)
+    np.testing.assert_array_equal(untrained.first_observations, vr.data.read(folder).first_observations)
+    assert summary["untrained"] == first.scores[0] == again.untrained_scores[0] != summary["vendi_score"]
     assert again.rollout(skills=[2, 0], episodes=4, deterministic=False).shape == (2, 4, 50, 2)
 
 
@@ -195,7 +201,10 @@ def test_folders_of_others_are_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="not empty"):
         run(TINY, tmp_path)
-    run(dataclasses.replace(TINY, steps=1), tmp_path / "run")
+    short = run(dataclasses.replace(TINY, steps=3.9 * 8 * 50), tmp_path / "run")
+    assert short.env_steps == 3 * 8 * 50  # never more than asked for
+    assert [row["epoch"] for row in short.history] == [3]
+    assert "3 epochs of 400 steps" in short.note
     with pytest.raises(FileExistsError, match="holds another run"):
         run(TINY, tmp_path / "run")
     with pytest.raises(ValueError, match="other settings: steps"):

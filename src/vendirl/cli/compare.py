@@ -13,6 +13,7 @@ from rich.console import Console
 from vendirl._text import verbatim
 from vendirl.cli.command import Command
 from vendirl.cli.train import settings_of
+from vendirl.training.budget import Rounding
 from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
 
@@ -30,7 +31,7 @@ class Compare(Settings, Command):
             once for each.
         similarities: What "alike" means, separated by commas.
         seeds: How many seeds of each method are trained, in one compiled program.
-        steps: How many environment steps each seed is trained for.
+        steps: How many environment steps each seed is trained for at most.
     """
 
     out: Path
@@ -40,6 +41,7 @@ class Compare(Settings, Command):
     steps: float = 1e6
     method: tyro.conf.Suppress[str] = "vendirl"
     similarity: tyro.conf.Suppress[str] = "mmd(scale=4)"
+    rounding: tyro.conf.Suppress[Rounding] = "down"
 
     def run(self) -> None:
         from vendirl.show.comparison import table_of
@@ -48,13 +50,16 @@ class Compare(Settings, Command):
         methods, similarities = comparing.split(self.methods), comparing.split(self.similarities)
         comparing.check_similarities(similarities)
         entrants = comparing.contestants(methods, similarities, settings_of(self))
+        console = Console()
+        for note in dict.fromkeys(entrant.note for entrant in entrants if entrant.note is not None):
+            Console(stderr=True).print(verbatim(note), soft_wrap=True)
         bars: list[progress_bar] = []
 
         def progress(entrant):
             while bars:
                 bars.pop().__exit__()
             bars.append(progress_bar(entrant.name))
-            return bars[-1].__enter__()
+            return bars[-1].__enter__().__call__  # only to show progress: the notes are said above, once
 
         try:
             folders = comparing.train_all(entrants, self.out, progress)
@@ -63,9 +68,14 @@ class Compare(Settings, Command):
                 bars.pop().__exit__()
         table, found = comparing.score_all(folders, similarities, self.seed)
         path = comparing.write_results(self.out, table, found)
-        console = Console()
-        title = f"{self.env}: {self.skills} skills, {self.seeds} seeds, {self.steps:g} steps each"
+        steps = comparing.steps_taken(folders)
+        least, most = (kind(learned for learned, _ in steps.values()) for kind in (min, max))
+        each = f"{most:,} steps" if least == most else f"{least:,} to {most:,} steps"
+        title = f"{self.env}: {self.skills} skills, {self.seeds} seeds, {each} each"
         console.print(table_of(table, title))
+        if refilled := [f"{refills:,} for {name}" for name, (_, refills) in steps.items() if refills]:
+            line = f"steps of each seed that refilled memories, beside these: {', '.join(refilled)}"
+            console.print(verbatim(line), soft_wrap=True)
         written = [str(path)]
         try:
             from vendirl.show.report import write_report

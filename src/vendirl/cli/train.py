@@ -11,6 +11,7 @@ from rich.console import Console
 
 from vendirl._text import verbatim
 from vendirl.cli.command import Command
+from vendirl.training.budget import Rounding
 from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
 
@@ -50,6 +51,7 @@ class Train(Settings, Command):
     out: Path | None = None
     resume: Annotated[bool | Literal["auto"], RESUME] = False
     trust: bool = False
+    rounding: tyro.conf.Suppress[Rounding] = "down"
 
     def run(self) -> None:
         from vendirl.environments import refuse_untrusted
@@ -70,14 +72,27 @@ class Train(Settings, Command):
             ceiling = summary["attainable"]
             of = f"{ceiling:.3f} attainable" if summary["attainable_method"] == "ascent" else f"at most {ceiling:.3f}"
             console.print(f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {of} ({score / ceiling:.1%})")
+        console.print(learned(summary["vendi_score"], summary["untrained"], len(summary["seeds"])))
+        refills = f" and {summary['refill_steps']:,} to refill memories" if summary["refill_steps"] else ""
         console.print(
-            f"{summary['env_steps']:,} steps in {summary['wall_seconds']:.1f} s "
+            f"{summary['env_steps']:,} steps{refills} in {summary['wall_seconds']:.1f} s "
             f"({summary['steps_per_second']:,.0f} steps/s, compiled in {summary['compile_seconds']:.1f} s)"
         )
-        files = "trajectories.npz and figure.png"
+        files = "trajectories.npz, untrained.npz and figure.png"
         if settings.seeds > 1:
             files = f"and in {', '.join(place.name for place in result.places)} {files}"
         console.print(verbatim(f"saved in {out}: summary.json, {files}"))
+
+
+def learned(score: float, untrained: float, seeds: int = 1) -> str:
+    """Whether anything was learned, in one sentence: the score beside that of the skills before training, both of
+    skills that act without noise, and medians if there are several seeds."""
+    gain = round(score - untrained, 2)
+    verdict = f"learned {gain:.2f} effective skills more" if gain > 0 else "learned nothing that counts here"
+    if gain < 0:
+        verdict = f"lost {-gain:.2f} effective skills in training"
+    middle = "" if seeds == 1 else f", in the median of {seeds} seeds"
+    return f"Untrained skills score {untrained:.3f} (both without noise{middle}), so it {verdict}."
 
 
 def settings_of(command: Settings) -> Settings:

@@ -12,7 +12,7 @@ from vendirl.data.minari import is_minari, read_minari
 from vendirl.data.npz import read_npz, write_npz
 from vendirl.data.trajectories import Trajectories
 
-__all__ = ["Trajectories", "read", "read_minari", "read_npz", "sources_in", "write_npz"]
+__all__ = ["Trajectories", "read", "read_minari", "read_npz", "read_untrained", "sources_in", "write_npz"]
 
 
 def read(source: str | os.PathLike[str] | Any, features: Sequence[int | str] | Any | None = None) -> Trajectories:
@@ -43,6 +43,17 @@ def read(source: str | os.PathLike[str] | Any, features: Sequence[int | str] | A
             )
         raise ValueError(f"{path} is a folder without trajectories.npz: neither a run nor skill data")
     return read_npz(path, features)
+
+
+def read_untrained(
+    source: str | os.PathLike[str], features: Sequence[int | str] | Any | None = None
+) -> Trajectories | None:
+    """What the skills of a run, or of one of its seeds, did before training; None if the source says nothing of it.
+
+    Like `read` of the same folder these are episodes with noise, of as many of each skill, from the same beginnings.
+    """
+    inside = Path(source) / "untrained.npz"
+    return read_npz(inside, features, within=Path(source)) if os.path.lexists(inside) else None
 
 
 def sources_in(source: str | os.PathLike[str]) -> list[str]:

@@ -15,7 +15,6 @@ from vendirl.training.devices import replicated
 from vendirl.training.host import HostLoop, score_of
 from vendirl.training.loop import Loop, Training
 from vendirl.training.programs import compiled
-from vendirl.training.settings import BLOCK
 
 Metrics = dict[str, Any]
 """By name the metrics of the last epoch and the score of the skills, and in "finite" which metrics were always so."""
@@ -48,7 +47,7 @@ class CompiledBlock:
                 training, metrics = loop.epoch(eqx.combine(arrays, static))
                 return eqx.filter(training, eqx.is_array), metrics
 
-            arrays, metrics = jax.lax.scan(epoch, arrays, length=BLOCK)
+            arrays, metrics = jax.lax.scan(epoch, arrays, length=loop.block)
             policy = eqx.combine(arrays, static).policy
             points = roll_out_skills(environment, policy, goals, jax.random.key(0), True, episodes=1)
             score = score_of(points, problem.similarity, problem.order)
@@ -70,7 +69,7 @@ class CompiledBlock:
         self.program = compiled(jax.jit(function, **where).lower(arrays), options)
 
     def __call__(self, arrays: Training) -> tuple[Training, Metrics]:
-        """The arrays of a state of training after `BLOCK` more epochs, and metrics."""
+        """The arrays of a state of training after a block of epochs more, and metrics."""
         if self.everywhere is None:
             return self.program(arrays)
         # Between blocks everything is on one device, as if there were no other.
@@ -85,14 +84,14 @@ class HostBlock:
 
     def __init__(self, loop: Loop, training: Training, seeds: int, seed: int):
         self.static = eqx.filter(training, eqx.is_array, inverse=True)
-        self.problem = loop.problem
+        self.problem, self.epochs = loop.problem, loop.block
         self.loop = HostLoop(loop, seeds, seed)
 
     def __call__(self, arrays: Training) -> tuple[Training, Metrics]:
-        """The arrays of a state of training after `BLOCK` more epochs, and metrics."""
+        """The arrays of a state of training after a block of epochs more, and metrics."""
         training, rows = eqx.combine(arrays, self.static), []
         self.loop.begin_block(int(np.max(np.asarray(training.epoch))))
-        for _ in range(BLOCK):
+        for _ in range(self.epochs):
             training, metrics = self.loop.epoch(training)
             rows.append(metrics)
         problem = self.problem

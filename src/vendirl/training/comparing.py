@@ -8,24 +8,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from vendirl._checks import whole_number
 from vendirl._files import write_atomically
 from vendirl.data import sources_in
 from vendirl.evaluation.comparison import Comparison, compare
 from vendirl.evaluation.evaluate import Evaluation, evaluate
 from vendirl.methods import parse_method
 from vendirl.similarity import parse
+from vendirl.training.budget import told
 from vendirl.training.driver import Progress, run
-from vendirl.training.folder import name_for, read_settings
+from vendirl.training.folder import as_begun, name_for, read_settings
 from vendirl.training.problem import build
+from vendirl.training.reading import read_table
 from vendirl.training.settings import Settings
 
 
 @dataclasses.dataclass(frozen=True)
 class Contestant:
-    """A method to train: its name in the table, and the settings of its run."""
+    """A method to train: its name in the table, the settings of its run, and what a small budget means for it."""
 
     name: str
     settings: Settings
+    note: str | None = None
 
 
 def contestants(methods: Sequence[str], similarities: Sequence[str], settings: Settings) -> list[Contestant]:
@@ -41,8 +45,12 @@ def contestants(methods: Sequence[str], similarities: Sequence[str], settings: S
         depends = method.depends_on_similarity
         for similarity in similarities if depends else similarities[:1]:
             chosen = dataclasses.replace(settings, method=text, similarity=similarity)
-            chosen, _ = build(chosen)  # refuses what is impossible before anything is trained
-            found.append(Contestant(f"{text} [{similarity}]" if depends else text, chosen))
+            asked, (chosen, loop) = (
+                chosen.scenes,
+                build(chosen),
+            )  # refuses what is impossible before anything is trained
+            note = told(chosen.steps, asked, chosen.scenes, loop.problem.epochs, loop.steps_of_an_epoch)
+            found.append(Contestant(f"{text} [{similarity}]" if depends else text, chosen, note))
     names = [contestant.name for contestant in found]
     if len(set(names)) < len(names):
         raise ValueError(f"a method is named twice: {', '.join(names)}")
@@ -57,11 +65,26 @@ def train_all(
     for entrant in entrants:
         folder = out / name_for(entrant.name)
         folders[entrant.name] = folder
-        if (folder / "summary.json").exists() and _same(folder, entrant.settings):
+        settings = as_begun(entrant.settings, folder)
+        if (folder / "summary.json").exists() and _same(folder, settings):
             continue
         report = None if progress is None else progress(entrant)
-        run(entrant.settings, folder, resume="auto", progress=report)
+        run(settings, folder, resume="auto", progress=report)
     return folders
+
+
+def steps_taken(folders: dict[str, Path]) -> dict[str, tuple[int, int]]:
+    """Of each method, the environment steps that each seed learned from, and those that refilled its memories."""
+
+    def of(path: Path) -> tuple[int, int]:
+        summary = read_table(path)
+        learned: Any = summary.get("env_steps")
+        refilled: Any = summary.get("refill_steps")
+        whole_number(learned, f"{path}: env_steps", least=0)
+        whole_number(refilled, f"{path}: refill_steps", least=0)
+        return learned, refilled
+
+    return {name: of(folder / "summary.json") for name, folder in folders.items()}
 
 
 def score_all(

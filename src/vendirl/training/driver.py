@@ -25,13 +25,14 @@ from vendirl.similarity import Similarity, SkillSet, Sum
 from vendirl.training import checkpoint
 from vendirl.training import folder as folders
 from vendirl.training.blocks import CompiledBlock, HostBlock, make_block
+from vendirl.training.budget import told
 from vendirl.training.loop import OBSERVATIONS, Loop, Training
 from vendirl.training.owner import AlreadyOwnedError, NoLocksError
 from vendirl.training.problem import Objects, build, described, new_policy
 from vendirl.training.programs import Program
 from vendirl.training.progress import progress_bar, silent
 from vendirl.training.run import Run
-from vendirl.training.settings import BLOCK, Settings
+from vendirl.training.settings import Settings
 from vendirl.training.stopping import Asked, Interrupted, Stopping, Terminated, left
 
 Progress = Callable[[Run, dict[str, Any]], None]
@@ -102,13 +103,16 @@ def run(
     if resume is True and out is None:
         raise ValueError("resume needs the folder of the run: out=...")
     if progress is True:
-        with progress_bar() as report:
-            return run(settings, out, resume, report, objects)
+        with progress_bar() as bar:
+            return run(settings, out, resume, bar, objects)
     report = progress if callable(progress) else silent
     keep_compiled_programs()
+    folder, there = None if out is None else Path(out), False
+    if folder is not None and resume:
+        settings = folders.as_begun(settings, folder)
+    asked = settings.scenes
     settings, loop = build(settings, objects)
     with contextlib.ExitStack() as held:
-        folder, there = None if out is None else Path(out), False
         if folder is not None:
             with _saving(folder):
                 there = held.enter_context(
@@ -116,6 +120,9 @@ def run(
                 )
         stopping = held.enter_context(Stopping())
         this = _first(settings, loop)
+        this.note = told(settings.steps, asked, settings.scenes, this.epochs, loop.steps_of_an_epoch)
+        if isinstance(report, progress_bar):
+            report.begin(this)
         if folder is not None:
             this.folder, this.owner = folder, True
             held.callback(setattr, this, "owner", False)
@@ -270,7 +277,8 @@ def _first(settings: Settings, loop: Loop) -> Run:
     compiled = Program(start)
     keys = [jax.random.key(settings.seed + i) for i in range(settings.seeds)]
     each = [jax.block_until_ready(compiled(key)) for key in keys]
-    return Run(settings, loop, each[0] if settings.seeds == 1 else _stacked(each))
+    training = each[0] if settings.seeds == 1 else _stacked(each)
+    return Run(settings, loop, training, training.policy)
 
 
 def _restore(this: Run, folder: Path, put_aside: bool = False) -> None:
@@ -309,7 +317,7 @@ def _stacked(each: list[Training]) -> Training:
 
 def _stop(this: Run, amiss: list[str]) -> None:
     """Say what became infinite or NaN, where it came from, and how to go on."""
-    done, steps = this.env_steps, this.settings.scenes * this.loop.steps_of_an_epoch * BLOCK
+    done, steps = this.env_steps, this.settings.scenes * this.loop.steps_of_an_epoch * this.loop.block
     when = f"between steps {done:,} and {done + steps:,}"
     saved = _how_to_resume(this, "at the last good epoch")
     if OBSERVATIONS in amiss:

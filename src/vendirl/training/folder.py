@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import importlib.metadata
 import json
@@ -21,6 +22,7 @@ from vendirl.training.reading import known_ceiling, read_history, read_run, read
 from vendirl.training.settings import Settings
 
 __all__ = [
+    "as_begun",
     "check_versions",
     "claimed",
     "fingerprint",
@@ -34,6 +36,13 @@ __all__ = [
     "versions",
     "write_ceiling",
 ]
+
+
+def as_begun(settings: Settings, folder: Path) -> Settings:
+    """The settings with steps rounded as in the run in a folder, if there is one: a run goes on as it was begun."""
+    if not (folder / "settings.json").exists():
+        return settings
+    return dataclasses.replace(settings, rounding=read_settings(folder).rounding)
 
 
 @contextlib.contextmanager

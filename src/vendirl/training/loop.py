@@ -24,6 +24,7 @@ from vendirl.methods.method import Goals, Method, Metrics, Rehearse
 from vendirl.methods.problem import Problem
 from vendirl.skills.policy import SkillPolicy, noise
 from vendirl.skills.rollout import Transition, roll_out_skills, rollout
+from vendirl.training.budget import block_of
 from vendirl.training.devices import averaged, spread
 
 OBSERVATIONS = "observations"
@@ -79,6 +80,11 @@ class Loop:
     def steps_of_an_epoch(self) -> int:
         """Steps of one scene in an epoch."""
         return self.problem.steps * self.problem.updates
+
+    @property
+    def block(self) -> int:
+        """Epochs in one block."""
+        return block_of(self.problem.epochs)
 
     def start(self, policy: SkillPolicy, key: PRNGKeyArray) -> Training:
         """The state of training before the first epoch."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from jaxtyping import PRNGKeyArray
 
-from vendirl._text import divisors
+from vendirl._text import divisors, divisors_of
 from vendirl.algorithms import Algorithm
 from vendirl.environments import AnyEnvironment, HostEnvironment, as_environment, parse_environment
 from vendirl.environments.checking import check
@@ -77,6 +78,16 @@ def build(settings: Settings, objects: Objects = Objects()) -> tuple[Settings, L
     similarity = similarity.resolve(environment.feature_names, environment.observation_size)
     method = objects.method or _rebuilt(parse_method, settings.method, "method")
     algorithm = objects.algorithm or settings.algorithm
+    made = partial(_loop, environment=environment, similarity=similarity, method=method, algorithm=algorithm)
+    settings = _within_budget(settings, _steps_of_an_epoch(settings, environment.episode_length), made)
+    loop = made(settings)
+    return dataclasses.replace(settings, devices=loop.devices), loop
+
+
+def _loop(
+    settings: Settings, environment: AnyEnvironment, similarity: Similarity, method: Method, algorithm: Algorithm
+) -> Loop:
+    """The loop of so many scenes and steps as the settings say, refused if its parts do not go together."""
     algorithm.check(environment.actions, settings.scenes)
     steps = _steps_of_an_epoch(settings, environment.episode_length)
     epochs = settings.epochs(steps)
@@ -100,8 +111,39 @@ def build(settings: Settings, objects: Objects = Objects()) -> tuple[Settings, L
     )
     method = method.bind(problem)
     devices = _devices(settings, environment, method, algorithm)
-    loop = Loop(problem, method, algorithm.for_updates(epochs * settings.updates), devices)
-    return dataclasses.replace(settings, devices=devices), loop
+    return Loop(problem, method, algorithm.for_updates(epochs * settings.updates), devices)
+
+
+def _within_budget(settings: Settings, steps: int, made: Callable[[Settings], Loop]) -> Settings:
+    """The settings with as many scenes as one epoch of their steps can have, if those asked for are too many.
+
+    Whatever goes with the scenes (minibatches, memories, devices) divides them, so the fewest that it goes with are a
+    divisor of those asked for, and others are multiples of these.
+    """
+    if settings.rounding == "nearest" or settings.steps >= settings.scenes * steps:
+        return settings
+
+    def of(scenes: int) -> Loop:
+        return made(dataclasses.replace(settings, scenes=scenes, steps=float(scenes * steps)))
+
+    def goes(scenes: int) -> bool:
+        try:
+            of(scenes)
+        except ValueError:
+            return False
+        return True
+
+    of(settings.scenes)  # refuses what no budget would mend
+    fewest = next(scenes for scenes in divisors_of(settings.scenes) if goes(scenes))
+    most = math.floor(settings.steps) // steps
+    if most < fewest:
+        which = "one scene" if fewest == 1 else f"{fewest} scenes, the fewest that go with the other settings"
+        raise ValueError(
+            f"steps={settings.steps:g} is less than an epoch of {which}; use at least {fewest * steps} steps, or a "
+            "smaller epoch"
+        )
+    scenes = next(scenes for scenes in range(most // fewest * fewest, 0, -fewest) if goes(scenes))
+    return dataclasses.replace(settings, scenes=scenes)
 
 
 def new_policy(settings: Settings, loop: Loop, key: PRNGKeyArray) -> SkillPolicy:

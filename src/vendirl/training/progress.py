@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -27,7 +26,7 @@ class progress_bar:  # noqa: N801  (used like a function)
         self.console = Console(stderr=True)
         self.said = time.monotonic()
 
-    def __enter__(self) -> Callable[[Run, dict[str, Any]], None]:
+    def __enter__(self) -> progress_bar:
         if self.console.is_terminal or self.console.is_jupyter:
             self.progress = Progress(
                 TextColumn("{task.description}", markup=False),
@@ -40,9 +39,14 @@ class progress_bar:  # noqa: N801  (used like a function)
             )
             self.progress.start()
             self.task = self.progress.add_task(f"{self.label} (compiling)", total=None, status="")
-        return self.report
+        return self
 
-    def report(self, run: Run, row: dict[str, Any]) -> None:
+    def begin(self, run: Run) -> None:
+        """Say what is to be known of a run before it trains."""
+        if run.note is not None:
+            self.console.print(verbatim(run.note), soft_wrap=True)
+
+    def __call__(self, run: Run, row: dict[str, Any]) -> None:
         """Show where a run is."""
         now = time.monotonic()
         if self.progress is None and (now - self.said < EVERY or run.done == run.epochs):

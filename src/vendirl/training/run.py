@@ -5,6 +5,7 @@ metrics.jsonl        one line for every block of epochs
 checkpoints/         the state of training (see `checkpoint`)
 trajectories.npz     episodes of the final skills as they were: observations, skill, lengths, first_observations,
                      actions, rewards, terminated (see `data.npz`)
+untrained.npz        the same of the skills before training, from the same beginnings
 figure.png           trajectories, kernel matrix, spectrum, learning curve
 summary.json         score, attainable score, fraction, steps, times, seed, versions
 """
@@ -58,6 +59,7 @@ class Run:
         settings: what was asked for.
         loop: the environment, similarity, method and learner, and how they are put together.
         training: the state of training; with several seeds, its arrays have a leading axis of seeds.
+        first: the skills before training, likewise: what the seed makes of them.
         history: one entry for every block of epochs.
         found_ceiling: the attainable score, once it has been needed; see `ceiling`.
         folder: where the run is saved, or None.
@@ -65,11 +67,13 @@ class Run:
         owner: whether the run is in training, and nobody else may write in its folder. A run that was loaded writes
             nothing but what it is told to save.
         saved_epoch: the epoch of the newest checkpoint, if there is one.
+        note: what a small budget meant for the run, in one sentence, if it is to be known.
     """
 
     settings: Settings
     loop: Loop
     training: Training
+    first: SkillPolicy
     history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     found_ceiling: Attainable | None = None
     folder: Path | None = None
@@ -77,7 +81,9 @@ class Run:
     wall_seconds: float = 0.0
     owner: bool = False
     saved_epoch: int | None = None
+    note: str | None = None
     _scored: tuple[int, Float[np.ndarray, " seeds"]] | None = None
+    _scored_first: Float[np.ndarray, " seeds"] | None = None
 
     @property
     def environment(self) -> AnyEnvironment:
@@ -116,11 +122,14 @@ class Run:
 
     def skills_of(self, seed: int) -> SkillPolicy:
         """The skills of one of the seeds, counted from 0."""
+        return self._of_seed(self.training.policy, seed)
+
+    def _of_seed(self, policy: SkillPolicy, seed: int) -> SkillPolicy:
         if not 0 <= seed < self.settings.seeds:
             raise ValueError(f"seed must be counted from 0 to {self.settings.seeds - 1}, but is {seed}")
         if self.settings.seeds == 1:
-            return self.training.policy
-        arrays, static = eqx.partition(self.training.policy, eqx.is_array)
+            return policy
+        arrays, static = eqx.partition(policy, eqx.is_array)
         return eqx.combine(jax.tree.map(lambda leaf: leaf[seed], arrays), static)
 
     @property
@@ -136,17 +145,25 @@ class Run:
             self._scored = self.done, found
         return self._scored[1].copy()
 
+    @property
+    def untrained_scores(self) -> Float[np.ndarray, " seeds"]:
+        """The same of the skills before training: what `scores` would be if nothing had been learned."""
+        if self._scored_first is None:
+            kernels = [self.kernel(seed, untrained=True) for seed in range(self.settings.seeds)]
+            self._scored_first = np.array([vendi(K, self.settings.order).score for K in kernels])
+        return self._scored_first.copy()
+
     def score(self, seed: int = 0, episodes: int = 1) -> Vendi:
         """The Vendi Score of one seed's skills with its spectrum and each skill's contribution."""
         return vendi(self.kernel(seed, episodes), self.settings.order)
 
-    def kernel(self, seed: int = 0, episodes: int = 1) -> Float[np.ndarray, "n n"]:
-        """The kernel matrix of one seed's skills, by their episodes as they were. Where a skill ends too early for the
-        similarity to compare it, there are as many more episodes as it takes."""
-        data = self.episodes(seed=seed, episodes=episodes)
+    def kernel(self, seed: int = 0, episodes: int = 1, untrained: bool = False) -> Float[np.ndarray, "n n"]:
+        """The kernel matrix of one seed's skills, by their episodes as they were; before training, if `untrained`.
+        Where a skill ends too early for the similarity to compare it, there are as many more episodes as it takes."""
+        data = self.episodes(seed=seed, episodes=episodes, untrained=untrained)
         while (least := data.skill_set.counts.min()) < self.similarity.least_observations:
             episodes *= -(-self.similarity.least_observations // int(least))
-            data = self.episodes(seed=seed, episodes=episodes)
+            data = self.episodes(seed=seed, episodes=episodes, untrained=untrained)
         return np.asarray(kernel_matrix(self.similarity, data))
 
     def episodes(
@@ -156,11 +173,13 @@ class Run:
         deterministic: bool = True,
         seed: int = 0,
         draw: int = 0,
+        untrained: bool = False,
     ) -> Trajectories:
         """Episodes of chosen skills as they were, each to where it ended, with actions, rewards and first observations;
-        arguments are those of `rollout`."""
+        `untrained` asks for the skills before training, and the other arguments are those of `rollout`."""
         chosen = np.arange(self.settings.skills) if skills is None else np.asarray(skills)
-        rows = self._acted_out(skills, episodes, deterministic, seed, draw)
+        policy = self._of_seed(self.first if untrained else self.training.policy, seed)
+        rows = self._acted_out(policy, skills, episodes, deterministic, draw)
         return first_episodes(rows, chosen, self.environment.feature_names, str(self.folder or self.settings.env))
 
     def rollout(
@@ -176,14 +195,15 @@ class Run:
 
         `seed` counts the seeds of the run from 0; `draw` seeds the noise of the rollout itself.
         """
-        return np.asarray(self._acted_out(skills, episodes, deterministic, seed, draw).next_observation)
+        rows = self._acted_out(self.skills_of(seed), skills, episodes, deterministic, draw)
+        return np.asarray(rows.next_observation)
 
     def _acted_out(
         self,
+        policy: SkillPolicy,
         skills: Sequence[int] | Int[Array | np.ndarray, " n"] | None,
         episodes: int,
         deterministic: bool,
-        seed: int,
         draw: int,
     ) -> Transition:
         chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
@@ -191,7 +211,7 @@ class Run:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
         seed_number(draw, "draw")
         chosen = self.goals[chosen]
-        key, policy, world = jax.random.key(draw), self.skills_of(seed), self.environment
+        key, world = jax.random.key(draw), self.environment
         act: Any = act_out_on_host if isinstance(world, HostEnvironment) else _act_out
         return act(world, policy, chosen, key, deterministic, episodes=episodes)
 
@@ -261,6 +281,7 @@ class Run:
             "attainable": self.ceiling.score,
             "attainable_method": self.ceiling.method,
             "fraction_of_attainable": float(np.median(scores)) / self.ceiling.score,
+            "untrained": float(np.median(self.untrained_scores)),
             "env_steps": self.env_steps,
             "refill_steps": self.refill_steps,
             "wall_seconds": self.wall_seconds,
@@ -311,7 +332,9 @@ class Run:
         folders.write_ceiling(folder, self.ceiling)
         for seed, place in enumerate(self.places):
             place.mkdir(exist_ok=True)
-            write_npz(place / "trajectories.npz", self.episodes(seed=seed, episodes=5, deterministic=False))
+            for name, untrained in (("untrained.npz", True), ("trajectories.npz", False)):
+                data = self.episodes(seed=seed, episodes=5, deterministic=False, untrained=untrained)
+                write_npz(place / name, data)
             write_figure(self.figure(seed), place / "figure.png")
         write_atomically(folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
 

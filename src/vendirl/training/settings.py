@@ -15,13 +15,9 @@ import numpy as np
 from vendirl._checks import Bounds, check_settings, finite_number, nearest, one_of, shown, some_of
 from vendirl.algorithms import PPO, SAC, Algorithm, parse_learner
 from vendirl.memory import Transform
+from vendirl.training.budget import MOST_EPOCHS, Rounding, epochs_within
 
 Made = TypeVar("Made")
-
-BLOCK = 10
-"""Epochs in one compiled call. Fixed, because resuming bit for bit needs the same program before and after."""
-MOST_EPOCHS = 10**9
-"""They are counted in 32 bits."""
 
 
 def _of_anything(cls: type[Made]) -> type[Made]:
@@ -43,8 +39,8 @@ class Settings:
             all. The skills of other methods are measured by it.
         method: What is rewarded: vendirl, a rival such as diayn or metra, or a sum such as "diayn + 0.5*vendirl".
         skills: How many skills to learn.
-        steps: How many environment steps to train for, over all scenes, such as 2e6. It is rounded to
-            whole blocks of ten epochs, at least one; steps that refill the memory come on top.
+        steps: How many environment steps to train for at most, over all scenes, such as 2e6. Training takes whole
+            epochs, and fewer scenes if one epoch of all would be too much; steps that refill the memory come on top.
         seed: The seed of everything random. If there are several seeds, this is the first of them.
         seeds: How many seeds to train at once, in one compiled program.
         scenes: How many copies of the environment are stepped in parallel.
@@ -70,6 +66,8 @@ class Settings:
             settings, such as "sac(updates=8)".
         ppo: The settings of PPO.
         sac: The settings of SAC.
+        rounding: How steps become whole epochs: down, so that there are never more than asked for; or nearest, to
+            whole blocks of ten epochs, at least one, as in runs that are older than the choice.
     """
 
     env: str = "point"
@@ -99,6 +97,7 @@ class Settings:
         default_factory=lambda: PPO(learning_rate=2e-3, discount=1.0, gae_lambda=1.0, entropy_coefficient=0.01)
     )
     sac: SAC = dataclasses.field(default_factory=SAC)
+    rounding: Rounding = "down"
 
     bounds: ClassVar[Mapping[str, Bounds]] = {
         "seed": (0, 2**32 - 1),
@@ -131,6 +130,7 @@ class Settings:
             )
         check_settings(self)
         one_of(self.reward, get_args(Transform), "reward")
+        one_of(self.rounding, get_args(Rounding), "rounding")
         if self.seed + self.seeds > 2**32:
             raise ValueError(
                 f"seed must be at most 2**32 - {shown(self.seeds)}, since there are {shown(self.seeds)} seeds, but is "
@@ -151,14 +151,20 @@ class Settings:
         return parse_learner(self.learner, usual)
 
     def epochs(self, steps_per_epoch: int) -> int:
-        """Epochs to train for, a whole number of blocks."""
-        blocks = max(1, round(self.steps / (self.scenes * steps_per_epoch * BLOCK)))
-        if blocks * BLOCK > MOST_EPOCHS:
+        """Epochs to train for, of so many steps of each scene."""
+        each = self.scenes * steps_per_epoch
+        found = epochs_within(self.steps, each, self.rounding)
+        if found < 1:
             raise ValueError(
-                f"steps={self.steps:g} are {blocks * BLOCK} epochs of {self.scenes * steps_per_epoch} steps, but at "
-                f"most {MOST_EPOCHS} are counted; use fewer steps, or more scenes"
+                f"steps={self.steps:g} is less than an epoch of {self.scenes} scenes, each of which takes "
+                f"{steps_per_epoch} steps; use at least {each} steps, or fewer scenes, or a smaller epoch"
             )
-        return blocks * BLOCK
+        if found > MOST_EPOCHS:
+            raise ValueError(
+                f"steps={self.steps:g} are {found} epochs of {each} steps, but at most {MOST_EPOCHS} are counted; use "
+                "fewer steps, or more scenes"
+            )
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, from which `from_json` makes the same settings."""
@@ -175,8 +181,9 @@ class Settings:
             raise ValueError(f"these settings are from another version: {names} are not known")
         usual: dict[str, Algorithm] = {"ppo": PPO(), "sac": SAC()}
         learners = {name: _learner_of(usual[name], data.get(name, {}), name) for name in usual}
-        # Runs that do not say over how many devices they were spread are older than the choice.
-        found = cls(**{"devices": 1, **data, **learners})
+        # Runs that do not say over how many devices they were spread, or how they were rounded, are older than the
+        # choice.
+        found = cls(**{"devices": 1, "rounding": "nearest", **data, **learners})
         found.check()
         return found
 
