@@ -51,6 +51,10 @@ if TYPE_CHECKING:  # measuring and drawing come last, and what they need takes l
     from vendirl.evaluation.evaluate import Evaluation
 
 
+KEPT = 10
+"""Episodes of each skill in trajectories.npz: as many as the intervals of a score need, and a few more."""
+
+
 @dataclasses.dataclass(repr=False)
 class Run:
     """A set of skills in training, or trained.
@@ -333,7 +337,7 @@ class Run:
         for seed, place in enumerate(self.places):
             place.mkdir(exist_ok=True)
             for name, untrained in (("untrained.npz", True), ("trajectories.npz", False)):
-                data = self.episodes(seed=seed, episodes=5, deterministic=False, untrained=untrained)
+                data = self.episodes(seed=seed, episodes=KEPT, deterministic=False, untrained=untrained)
                 write_npz(place / name, data)
             write_figure(self.figure(seed), place / "figure.png")
         write_atomically(folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
