@@ -24,7 +24,14 @@ MEANS = [[0, 0], [1.5, 0], [0, 1.5], [1.2, 1.2]]
 
 @pytest.mark.parametrize(
     "similarity",
-    ["mmd", "0.5*cosine(center=0.3) + 0.5*covariance(scale=2)", "mmd.on(0)*covariance", "overlap", "final_state"],
+    [
+        "mmd",
+        "0.5*cosine(center=0.3) + 0.5*covariance(scale=2)",
+        "mmd.on(0)*covariance",
+        "overlap",
+        "final_state",
+        "wasserstein",
+    ],
 )
 def test_kernel_matrices_of_deals_are_those_of_the_dealt_episodes(similarity):
     data = vr.Trajectories.of(noisy(MEANS, 6, 0, T=8))
