@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import tyro
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -84,6 +85,11 @@ class Score(Command):
         console = Console()
         for path, evaluation in found.items():
             self._show(console, path, evaluation)
+        console.print(
+            f"a repetition: {self.confidence:.0%} interval of the score that as many episodes would have again; the "
+            "limit: that of infinitely many",
+            highlight=False,
+        )
         if len(sources) == 2:
             console.print(verbatim(f"{self.files[0]} minus {self.files[1]}", style="italic"), soft_wrap=True)
             for difference in differences(*([found[path] for path in group] for group in sources)):
@@ -93,19 +99,19 @@ class Score(Command):
         from vendirl.evaluation.diversity import between
 
         data = evaluation.data
-        table = Table()
-        table.add_column("similarity", overflow="fold")
-        for column in ("Vendi Score", "of at most", "a repetition", "the limit", "null", "p"):
+        table = Table(box=SIMPLE)
+        table.add_column("similarity", overflow="fold", min_width=12)
+        for column in ("score", "at most", "a repetition", "the limit", "null", "p"):
             table.add_column(column, justify="right", no_wrap=True)
         for r in evaluation.results:
             ends = between(r.repetition), between(r.limit)
             score, null, p = f"{r.vendi_score:.3f}", f"{r.null:.3f}", f"{r.p_value:.3f}"
             table.add_row(verbatim(r.similarity), score, f"{r.ceiling:g}", *ends, null, p)
-        title = f"{path}: {data.n} skills, {len(data)} episodes"
+        title = f"{path}: Vendi Score of {data.n} skills, {len(data)} episodes"
         console.print(verbatim(title, style="italic"), soft_wrap=True)
         console.print(table)
         for r in evaluation.results:
-            notes = r.sentences()
+            notes = r.sentences(tabled=True)
             if r.negative_mass > 1e-6:
                 notes.append(f"negative eigenvalues of mass {r.negative_mass:.3g} were clipped")
             for note in notes:

@@ -85,17 +85,27 @@ class Diversity:
         """Whether the skills are more diverse than chance, in words."""
         return verdict(self.p_value, self.least_p, self.deals)
 
-    def sentences(self) -> list[str]:
-        """Which interval is which, why one is not there, what would make them narrower, and the verdict."""
-        percent = f"{self.confidence:.0%} interval"
-        found = [
-            f"{percent} of the score that as many episodes would have again: {between(self.repetition)}"
-            if self.repetition
-            else f"no interval of a repetition: {self.repetition_note}",
-            f"{percent} of the score that infinitely many episodes would have: {between(self.limit)}{self._outside()}"
-            if self.limit
-            else f"no interval of the limit of infinitely many episodes: {self.limit_note}",
-        ]
+    def sentences(self, tabled: bool = False) -> list[str]:
+        """Which interval is which, why one is not there, what would make them narrower, and the verdict.
+
+        Args:
+            tabled: whether the intervals that are there stand in a table already.
+        """
+        percent, found = f"{self.confidence:.0%} interval", []
+        if self.repetition and not tabled:
+            found.append(f"{percent} of the score that as many episodes would have again: {between(self.repetition)}")
+        if self.limit and not tabled:
+            found.append(f"{percent} of the score that infinitely many episodes would have: {between(self.limit)}")
+        if self.limit and (why := self._outside()):
+            found.append(f"the score lies outside of the limit's interval: {why}")
+        missing: dict[str | None, list[str]] = {}
+        for interval, note, name in (
+            (self.repetition, self.repetition_note, "a repetition"),
+            (self.limit, self.limit_note, "the limit of infinitely many episodes"),
+        ):
+            if interval is None:
+                missing.setdefault(note, []).append(name)
+        found += [f"no interval of {' or of '.join(names)}: {note}" for note, names in missing.items()]
         found += [self.narrower] if self.narrower else []
         found += [self.interval_note] if self.interval_note and self.interval_note != self.repetition_note else []
         return [*found, self.verdict]
@@ -104,7 +114,7 @@ class Diversity:
         """Why the score is not in the limit's interval, in five words."""
         if self.limit is None or self.limit[0] <= self.vendi_score <= self.limit[1]:
             return ""
-        return f" (few episodes {'inflate' if self.vendi_score > self.limit[1] else 'deflate'} the score)"
+        return f"few episodes {'inflate' if self.vendi_score > self.limit[1] else 'deflate'} the score"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinite orders are written "inf"."""
