@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 import vendirl
@@ -178,7 +179,8 @@ def of_checkpoint(given: bytes, folder: Path) -> None:
     (folder / "10").mkdir(exist_ok=True)
     (folder / "10" / "d").write_bytes(b"")
     (folder / "10.json").write_bytes(given)
-    checkpoint.load(folder, 10, {"w": np.zeros((2, 3), np.float32), "b": np.zeros(3, np.float32)}, ["mark"])
+    like = {"w": jax.ShapeDtypeStruct((2, 3), np.float32), "b": jax.ShapeDtypeStruct((3,), np.float32)}
+    checkpoint.load(folder, 10, like, ["mark"])
     raise Silent("a checkpoint without arrays was loaded")
 
 
