@@ -30,6 +30,7 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
 
 TEXTS, FILES = 1_000_000, 100_000
 CHUNK = {"texts": 5_000, "files": 500}

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FAULTS = ["kill_before_first_checkpoint", "kill_in_checkpoint", "term", "failing_write"]
+FAULTS = ["kill_in_checkpoint", "term", "failing_write"]
 
 
 def test_what_was_saved_survives_kills_signals_and_failing_writes():
