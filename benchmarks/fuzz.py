@@ -3,9 +3,9 @@
     python benchmarks/fuzz.py [--texts 1000000] [--files 100000] [--seed 0] [--jobs 2] [--save found.json]
 
 Texts go to the parsers of similarities, methods, learners, environments and settings and to the readers of a run's
-JSON files; files of skill data (npz, and HDF5 in Minari's format) to `read`, and one in a hundred on to `evaluate` and
-`vendirl score`. Each input may take 1 s of the processor and 1 GB; what is not survived is printed and saved, and
-belongs into tests/corpus/texts.json once it is mended.
+JSON files, the list of a checkpoint among them; files of skill data (npz, and HDF5 in Minari's format) to `read`, and
+one in a hundred on to `evaluate` and `vendirl score`. Each input may take 1 s of the processor and 1 GB; what is not
+survived is printed and saved, and belongs into tests/corpus/texts.json once it is mended.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
 
 TEXTS, FILES = 1_000_000, 100_000
 CHUNK = {"texts": 5_000, "files": 500}
@@ -47,7 +48,7 @@ Case = tuple[str, str, int, str, str, Any]
 
 def work(pipe: Connection, at: Any) -> None:
     """Try chunks of inputs until there are no more. `at` says which one is being tried, should this process die."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)  # packages stay as they are
     memory = Path("/dev/shm")
     place = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
@@ -76,7 +77,7 @@ def bound() -> None:
 def try_texts(
     numbers: range, seed: int, folder: Path, tally: Counter[tuple[str, str]], found: list[Case], at: Any
 ) -> None:
-    import fuzz_texts
+    from tests import fuzz_texts
 
     bound()
     for number in numbers:
@@ -100,7 +101,8 @@ def try_texts(
 def try_files(
     numbers: range, seed: int, folder: Path, tally: Counter[tuple[str, str]], found: list[Case], at: Any
 ) -> None:
-    import fuzz_data
+    from tests import fuzz_data
+
     from vendirl.data import read
 
     for number in numbers:
@@ -117,7 +119,7 @@ def try_files(
             outcome = named.get(judged) or (
                 "hang" if said.startswith("Hang") else "memory" if said.startswith("MemoryError") else "traceback"
             )
-            wrong = kind == "right" and outcome == "refused" and features is None
+            wrong = kind in fuzz_data.RIGHT and outcome == "refused" and features is None
             outcome = "traceback" if wrong else outcome
             tally[kind if name == "read" else name, outcome] += 1
             if outcome not in ("accepted", "refused"):

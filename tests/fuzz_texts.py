@@ -7,6 +7,7 @@ line, within the limits of time and memory.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import linecache
 import math
@@ -19,10 +20,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jax
+import numpy as np
+
 import vendirl
 from vendirl import algorithms, methods, similarity
 from vendirl.environments import parse_environment
-from vendirl.training import comparing
+from vendirl.training import checkpoint, comparing
 from vendirl.training.reading import known_ceiling, read_history, read_settings
 from vendirl.training.settings import Settings
 
@@ -168,6 +172,16 @@ def of_ceiling(given: bytes, folder: Path) -> None:
         found = known_ceiling(folder, 8)
     if found is not None and not 0.9 < found.score < 9:
         raise Silent(str(found.score))
+
+
+def of_checkpoint(given: bytes, folder: Path) -> None:
+    """The list of a checkpoint that has no arrays: it is refused, whatever it says."""
+    (folder / "10").mkdir(exist_ok=True)
+    (folder / "10" / "d").write_bytes(b"")
+    (folder / "10.json").write_bytes(given)
+    like = {"w": jax.ShapeDtypeStruct((2, 3), np.float32), "b": jax.ShapeDtypeStruct((3,), np.float32)}
+    checkpoint.load(folder, 10, like, ["mark"])
+    raise Silent("a checkpoint without arrays was loaded")
 
 
 # ---- texts ---------------------------------------------------------------------------------------------------------
@@ -411,6 +425,12 @@ _ROWS = [
     {"epoch": 10 * i, "env_steps": 5120 * i, "wall_seconds": 0.5 * i, "vendi_score": 1.0 + i / 9, "loss": 0.1}
     for i in (1, 2, 3)
 ]
+_NOTHING = [0, hashlib.sha256(b"").hexdigest()]
+_LIST = {
+    "fingerprint": "mark",
+    "arrays": {"['w']": [[2, 3], "float32"], "['b']": [[3], "float32"]},
+    "files": {"d": _NOTHING},
+}
 _CEILINGS = [{"score": 3.97, "method": "ascent"}, {"score": 8.0, "method": "rank"}]
 
 
@@ -484,6 +504,7 @@ TARGETS: dict[str, tuple[int, Callable[[random.Random], Given], Callable[[Any, P
     "settings.json": (8, lambda rng: _written(rng, _WRITTEN), of_settings_file),
     "metrics.jsonl": (6, _metrics, of_metrics),
     "attainable.json": (4, lambda rng: _written(rng, rng.choice(_CEILINGS)), of_ceiling),
+    "checkpoint.json": (4, lambda rng: _written(rng, _LIST), of_checkpoint),
 }
 """What is fuzzed, how many of each hundred, how an input is made, and what it is given to."""
 _TOTALS = [weight for weight, _, _ in TARGETS.values()]

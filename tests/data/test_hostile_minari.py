@@ -105,6 +105,29 @@ def test_texts_that_are_the_same_bytes_again_and_again_count(folder, monkeypatch
     refused(folder, "bytes in memory up to /episode_0/infos/other")
 
 
+def test_texts_whose_sizes_are_damaged_are_refused_at_once(folder):
+    """HDF5's own library would go round in them for ever, out of reach of signals."""
+    in_place_of(folder, "episode_0/infos/other", data=["walk"] * 5, dtype=h5py.string_dtype())
+    assert read_minari(folder).n == 2
+    content = bytearray((folder / "main_data.hdf5").read_bytes())
+    size = content.index(b"GCOL") + 16 + 8  # of the first text
+    for wrong in (b"\xff" * 8, b"\xff" * 4 + bytes(4)):
+        content[size : size + 8] = wrong
+        (folder / "main_data.hdf5").write_bytes(content)
+        refused(folder, "the heap at byte .* of main_data.hdf5 is damaged")
+
+
+def test_many_texts_that_are_not_there_are_not_read(folder):
+    in_place_of(folder, "episode_0/infos/other", shape=(10**9,), dtype=h5py.string_dtype())
+    refused(folder, "its arrays take 64000.* bytes in memory")
+
+
+def test_attributes_that_minari_does_not_write_are_refused(folder):
+    with h5py.File(folder / "main_data.hdf5", "a") as file:
+        file["episode_0"].attrs["total_steps"] = 1j
+    refused(folder, "/episode_0 in it has an attribute 'total_steps' that is no number or text")
+
+
 def test_two_names_of_one_array_are_refused(folder):
     with h5py.File(folder / "main_data.hdf5", "a") as file:
         file["episode_0/infos/again"] = file["episode_0"]  # which holds itself, for ever

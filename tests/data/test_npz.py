@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from tests.fuzz_data import Member, archive, packed
+from tests.fuzz_npz import Member, archive, packed
 from vendirl.data import Trajectories, npz, read, read_npz, sources_in, write_npz
 
 RNG = np.random.default_rng(0)

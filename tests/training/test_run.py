@@ -49,9 +49,15 @@ def test_skills_become_as_diverse_as_they_can_be(similarity, steps, attainable, 
     assert float(this.score().score) >= fraction * attainable
 
 
-def test_a_run_leaves_a_folder_that_can_be_loaded(tmp_path):
-    this = run(TINY, tmp_path / "run")
-    folder = tmp_path / "run"
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run for all that is done to a folder after it was trained; whoever writes in it takes a copy."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    return run(dataclasses.replace(TINY, hidden=[8], seed=np.int64(3)), folder, resume="auto")
+
+
+def test_a_run_leaves_a_folder_that_can_be_loaded(trained):
+    this, folder = trained, trained.folder
     summary = json.loads((folder / "summary.json").read_text())
     expected = {"vendi_score", "attainable", "fraction_of_attainable", "env_steps", "wall_seconds", "steps_per_second"}
     assert expected | {"compile_seconds", "seed", "versions", "refill_steps"} <= summary.keys()
@@ -121,31 +127,24 @@ def files(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_who_loads_a_run_writes_nothing_and_is_not_fooled(tmp_path):
-    """One run for all that is done to a folder after it was trained."""
-    folder = tmp_path / "run"
-    settings = dataclasses.replace(TINY, hidden=[8], seed=np.int64(3), steps=8 * 50 * 20)
-    this = run(settings, folder, resume="auto")
+def test_who_loads_a_run_writes_nothing_and_is_not_fooled(trained, tmp_path):
+    folder, settings = tmp_path / "run", trained.settings
+    shutil.copytree(trained.folder, folder)
     (folder / "attainable.json").unlink()
     before = files(folder)
     with owning(folder):  # someone is writing: who reads is not kept from it
         loaded = vr.load(folder)
-        assert loaded.ceiling.score == this.ceiling.score
+        assert loaded.ceiling.score == trained.ceiling.score
         assert loaded.figure()
         with pytest.raises(AlreadyOwnedError, match=f"process {os.getpid()} on"):
             run(settings, folder, resume=True)
         with pytest.raises(AlreadyOwnedError):
             loaded.save_results()
     assert files(folder) == before
-    # Going on without a checkpoint: the metrics of before are not repeated.
-    shutil.move(folder / "checkpoints", tmp_path / "kept")
-    assert_identical(run(settings, folder, resume="auto"), this)
-    rows = [json.loads(line)["epoch"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    assert rows == [10, 20]
-    # Forged: another epoch, one beyond the end, and weights that are not numbers.
-    mark = fingerprint(this.settings)
-    nan = eqx.tree_at(lambda t: t.policy, this.training, jax.tree.map(_nan, this.training.policy))
-    for epoch, training, why in ((10, this.training, "epoch 20"), (-5, this.training, ""), (20, nan, "not numbers")):
+    # Forged: another epoch, one that is none, and weights that are not numbers.
+    mark = fingerprint(settings)
+    nan = eqx.tree_at(lambda t: t.policy, trained.training, jax.tree.map(_nan, trained.training.policy))
+    for epoch, training, why in ((30, trained.training, "epoch 40"), (-5, trained.training, ""), (40, nan, "numbers")):
         shutil.rmtree(folder / "checkpoints")
         checkpoint.save(folder / "checkpoints", epoch, eqx.filter(training, eqx.is_array), mark)
         if epoch < 0:
@@ -153,6 +152,18 @@ def test_who_loads_a_run_writes_nothing_and_is_not_fooled(tmp_path):
             continue
         with pytest.raises(ValueError, match=f"damaged: .*{why}"):
             vr.load(folder)
+
+
+def test_going_on_without_a_checkpoint_does_not_repeat_metrics(trained, tmp_path):
+    def stop(this, row):
+        raise KeyboardInterrupt
+
+    shutil.copytree(trained.folder, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with pytest.raises(KeyboardInterrupt):
+        run(trained.settings, tmp_path / "run", resume="auto", progress=stop)
+    (row,) = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert {**row, "wall_seconds": 0} == {**trained.history[0], "wall_seconds": 0}
 
 
 def _nan(leaf):

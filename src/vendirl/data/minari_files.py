@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from vendirl._files import open_regular, read_regular
+from vendirl.data.hdf5_heaps import check_heaps
 from vendirl.data.layout import MOST_FEATURES
 
 METADATA = 100_000_000
@@ -75,7 +76,10 @@ def _check_hdf5(path: Path, there: int) -> None:
     import h5py
 
     held, most, seen = 0, max(HELD, 200 * there), set()
+    check_heaps(path)
     with h5py.File(path, "r") as file:
+        if file.id.get_create_plist().get_sizes() != (8, 8):
+            raise ValueError("its addresses or sizes are not of 8 bytes, as h5py writes them")
         groups = [file["/"]]
         while groups:
             group = groups.pop()
@@ -112,7 +116,7 @@ def _array(dataset: Any, most: int) -> int:
             raise ValueError(f"{dataset.name} in it is stored in a way that h5py does not write")
     count = int(dataset.size or 0)
     if h5py.check_vlen_dtype(dataset.dtype) or h5py.check_string_dtype(dataset.dtype):
-        return count * 64 + _lengths(dataset, most)
+        return count * 64 + (_lengths(dataset, most) if count * 64 <= most else 0)
     return max(count * max(8, dataset.dtype.itemsize), math.prod(dataset.chunks or ()) * dataset.dtype.itemsize)
 
 
@@ -134,6 +138,8 @@ def _attributes(item: Any, there: int) -> int:
     total = 0
     for name in item.attrs:
         attribute = item.attrs.get_id(name)
+        if attribute.dtype.kind not in "biufSO":
+            raise ValueError(f"{item.name} in it has an attribute {name!r} that is no number or text")
         count = math.prod(attribute.shape or ())
         total += count * (there if h5py.check_vlen_dtype(attribute.dtype) or attribute.dtype.kind == "O" else 8)
     return total

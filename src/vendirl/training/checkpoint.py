@@ -120,6 +120,7 @@ def load(
     try:
         listing = parse_table(read_regular(folder / f"{epoch}.json", MOST_OF_A_LIST))
         files, listed, theirs = dict(listing["files"]), dict(listing["arrays"]), str(listing["fingerprint"])
+        files = {str(name): [int(size), str(digest)] for name, (size, digest) in files.items()}
         listed = {str(name): [[int(size) for size in shape], str(dtype)] for name, (shape, dtype) in listed.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise DamagedError(f"{damaged}: its list {epoch}.json cannot be read ({error})") from None
