@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import tyro
 from rich.console import Console
@@ -12,6 +15,9 @@ from rich.table import Table
 
 from vendirl._text import verbatim
 from vendirl.cli.command import Command
+
+if TYPE_CHECKING:
+    from vendirl.evaluation.measures.measure import Measure
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -94,6 +100,26 @@ class Score(Command):
             console.print(table)
             for note in dict.fromkeys(notes):
                 console.print(verbatim(f"  {note}", style="dim"))
-            for m in evaluation.measures:
-                value = "-" if m.value is None else f"{m.value:.4g} {m.unit}".strip()
-                console.print(verbatim(f"  {m.name}: {value}" + (f"  ({m.note})" if m.note else "")))
+            if evaluation.measures:
+                _print_measures(console, evaluation.measures)
+
+
+def _print_measures(console: Console, measures: Sequence[Measure]) -> None:
+    """A row for each measure that has a value; below them the notes, each once, and what has no value and why."""
+    table = Table(box=None, show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    known: dict[str, int] = {}
+    for m in measures:
+        if m.value is not None:
+            notes = re.split("; (?!give )", m.note) if m.note else []  # what to give belongs to what it is for
+            numbers = " ".join(f"[{known.setdefault(note, len(known) + 1)}]" for note in notes)
+            value = verbatim(f"{m.value:.4g} {m.unit}".strip())
+            table.add_row(verbatim(m.name), value, verbatim(numbers, style="dim"))
+    console.print(table)
+    for note, number in known.items():
+        console.print(verbatim(f"  [{number}] {note}", style="dim"))
+    for reason in dict.fromkeys(m.note for m in measures if m.value is None):
+        names = ", ".join(m.name for m in measures if m.value is None and m.note == reason)
+        console.print(verbatim(f"  not computed: {names} ({reason})", style="dim"))
