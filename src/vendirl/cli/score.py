@@ -35,7 +35,7 @@ class Score(Command):
         resamples: From how many halves of the episodes an interval is made.
         shuffles: From how many shuffles of the labels the null is made.
         seed: The seed of resamples and shuffles.
-        measures: Print the other measures too, such as coverage, mutual information and discriminability.
+        measures: Print the other measures too, such as coverage, mutual information and returns, with notes.
         json: Print JSON, which has vendi_score, interval, null, ceiling, negative_mass and profile for each file
             and similarity.
     """

@@ -19,8 +19,10 @@ def test_every_measure_is_the_same_far_from_zero():
     rest = {"skill": np.repeat(np.arange(4), 6), "rewards": rng.uniform(size=(24, 25))}
     data = (vr.Trajectories.of(x.reshape(24, 25, 2), **rest) for x in (X, FAR))
     near, far = (measures(d, similarity=vr.similarity.mmd()) for d in data)
-    assert len(near) > 20
+    assert sum(m.value is not None for m in near) > 20
     for a, b in zip(near, far, strict=True):
+        if a.note and "run.evaluate()" in a.note:  # not from data alone
+            continue
         assert a.value is not None, a
         assert b.value == pytest.approx(a.value, rel=1e-6), a.name
 

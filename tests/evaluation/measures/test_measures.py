@@ -9,7 +9,7 @@ import pytest
 
 import vendirl as vr
 from vendirl.data import Trajectories
-from vendirl.evaluation.measures import measures
+from vendirl.evaluation.measures import goals, measures
 from vendirl.evaluation.measures.coverage import state_coverage
 from vendirl.evaluation.measures.measure import Measure
 
@@ -49,7 +49,8 @@ def test_everything_is_there_with_a_similarity_and_repeats_with_the_seed(rng):
     episodes = {"skill": np.repeat(np.arange(3), 2), "rewards": rng.uniform(size=(6, 8)), "features": ["x", "y", "z"]}
     data, k = Trajectories.of(x.reshape(6, 8, 3), **episodes), vr.similarity.mmd()
     found = measures(data, similarity=k)
-    assert [m.name for m in found if m.value is None] == []
+    assert {m.name for m in found if m.value is None} == {"System Neural Diversity", *goals.NAMES}
+    assert all("run.evaluate()" in m.note for m in found if m.value is None)
     assert found == measures(data, K=vr.kernel_matrix(k, x), similarity=k, seed=0)
     json.dumps([dataclasses.asdict(m) for m in found], allow_nan=False)
     by_name = values(found)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from vendirl._checks import AnyArray
 from vendirl.data.trajectories import Trajectories
+from vendirl.evaluation.measures import goals
 from vendirl.evaluation.measures.archive import archive_coverage, qd_score
 from vendirl.evaluation.measures.cells import Bin, checked_widths
 from vendirl.evaluation.measures.conditional import conditional_vendi
@@ -161,6 +162,16 @@ def _(asked: Question) -> list[Measure]:
 @register("magnitude")
 def _(asked: Question) -> Measure:
     return magnitude(_kernel(asked))
+
+
+@register("System Neural Diversity")
+def _(asked: Question) -> Measure:
+    raise ValueError("needs the skills themselves, and not only what they did: run.evaluate() has it")
+
+
+@register(*goals.NAMES)
+def _(asked: Question) -> Measure:
+    raise ValueError("needs a model that tells which skill reaches a goal: run.evaluate() has it for diayn, metra, csf")
 
 
 @register("vendi total", "vendi between", "vendi within")
