@@ -20,7 +20,7 @@ from vendirl.methods.diayn import DIAYN
 from vendirl.methods.diayn_sn import DIAYNSN
 from vendirl.methods.disk import DISk, States
 from vendirl.methods.eigenoptions import Eigenoptions, Laplacian
-from vendirl.methods.fitted import firsts, network
+from vendirl.methods.fitted import Fit, firsts, network
 from vendirl.methods.lsd import LSD
 from vendirl.methods.metra import METRA, Encoder
 from vendirl.methods.particles import nearest, particle_entropy
@@ -32,6 +32,7 @@ from vendirl.methods.visr import APS, VISR, infer_skill
 from vendirl.methods.wurl import WURL, Targets, transport
 from vendirl.similarity import mmd
 from vendirl.skills.policy import SkillPolicy
+from vendirl.skills.statistics import RunningStatistics
 from vendirl.training.problem import build
 from vendirl.training.settings import Settings
 
@@ -188,6 +189,28 @@ def test_visr_and_aps():
     features = np.random.default_rng(0).normal(size=(30, 2))
     found = infer_skill(jnp.asarray(features), jnp.asarray(features @ [0.6, -0.8]))
     np.testing.assert_allclose(found, [0.6, -0.8], atol=1e-4)
+
+
+def test_methods_say_which_skill_reaches_a_goal():
+    """From (1, 0) to (1, 2) with φ the identity, φ(goal) - φ(s) = (0, 2); and φ(goal) = (1, 2)."""
+    s, goal, identity = jnp.array([1.0, 0.0]), jnp.array([1.0, 2.0]), linear(np.eye(2))
+
+    def found(method, model, state=None, seen=2):
+        here = bound(method)
+        fit = Fit(model, None, RunningStatistics.empty(seen))
+        return np.asarray(here.goal_skill(fit if state is None else state(fit), s, goal))
+
+    assert found(DIAYN(), linear([[1.0, 0.0], [0.0, 1.0], [0.9, 0.9]])) == 2  # logits 1, 2 and 2.7
+    assert found(DIAYN().on("x"), linear([[1.0], [2.0], [-1.0]]), seen=1) == 1
+    np.testing.assert_allclose(found(METRA(), Encoder(identity, jnp.zeros(()))), [0, 1])
+    assert found(METRA(discrete=True), Encoder(identity, jnp.zeros(()))) == 1
+    np.testing.assert_allclose(found(CSF(), identity), [0, 1])
+    np.testing.assert_allclose(found(LSD(), identity), [0, math.sqrt(math.pi / 2)], rtol=1e-6)  # E|z| of two dimensions
+    np.testing.assert_allclose(found(VISR(), identity), np.array([1, 2]) / math.sqrt(5), rtol=1e-6)
+    assert found(Random() + DIAYN(), linear([[0.0, 1.0], [1.0, 0.0]]), lambda fit: (None, fit)) == 0
+    assert not bound(Random()).knows_goals
+    with pytest.raises(ValueError, match="random has no model"):
+        found(Random(), identity)
 
 
 def test_particles():

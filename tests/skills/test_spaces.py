@@ -1,6 +1,7 @@
 """Skill spaces: what they sample, and the fixed skills that are evaluated."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -35,6 +36,15 @@ def test_unit_vectors(d):
     np.testing.assert_array_equal(fixed, Sphere(d).fixed(8))
     if d == 2:
         np.testing.assert_allclose(fixed.sum(0), 0, atol=1e-5)  # evenly spaced
+
+
+def test_the_skill_along_a_direction():
+    direction = jnp.array([3.0, -4.0])
+    assert OneHot(2).along(direction) == CentredOneHot(2).along(direction) == 0
+    np.testing.assert_allclose(Sphere(2).along(direction), [0.6, -0.8], rtol=1e-6)
+    np.testing.assert_array_equal(Sphere(2).along(0 * direction), [0, 0])
+    length = np.linalg.norm(Gaussian(2).sample(KEY, 4000), axis=1).mean()
+    np.testing.assert_allclose(Gaussian(2).along(direction), length * np.array([0.6, -0.8]), rtol=0.03)
 
 
 def test_gaussian_and_box():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tyro
@@ -17,6 +19,7 @@ from vendirl.cli.command import Command
 
 if TYPE_CHECKING:
     from vendirl.evaluation.evaluate import Evaluation
+    from vendirl.evaluation.measures.measure import Measure
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,7 +38,7 @@ class Score(Command):
         resamples: How many sets of episodes are scored to see how a score varies.
         shuffles: From how many shuffles of the labels the null is made.
         seed: The seed of resamples and shuffles.
-        measures: Print the other measures too, such as coverage, mutual information and discriminability.
+        measures: Print the other measures too, such as coverage, mutual information and returns, with notes.
         json: Print JSON, which has vendi_score, repetition, limit, null, ceiling, negative_mass and profile for each
             file and similarity.
     """
@@ -116,6 +119,26 @@ class Score(Command):
                 notes.append(f"negative eigenvalues of mass {r.negative_mass:.3g} were clipped")
             for note in notes:
                 console.print(verbatim(f"  {r.similarity}: {note}", style="dim"))
-        for m in evaluation.measures:
-            value = "-" if m.value is None else f"{m.value:.4g} {m.unit}".strip()
-            console.print(verbatim(f"  {m.name}: {value}" + (f"  ({m.note})" if m.note else "")))
+        if evaluation.measures:
+            _print_measures(console, evaluation.measures)
+
+
+def _print_measures(console: Console, measures: Sequence[Measure]) -> None:
+    """A row for each measure that has a value; below them the notes, each once, and what has no value and why."""
+    table = Table(box=None, show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    known: dict[str, int] = {}
+    for m in measures:
+        if m.value is not None:
+            notes = re.split("; (?!give )", m.note) if m.note else []  # what to give belongs to what it is for
+            numbers = " ".join(f"[{known.setdefault(note, len(known) + 1)}]" for note in notes)
+            value = verbatim(f"{m.value:.4g} {m.unit}".strip())
+            table.add_row(verbatim(m.name), value, verbatim(numbers, style="dim"))
+    console.print(table)
+    for note, number in known.items():
+        console.print(verbatim(f"  [{number}] {note}", style="dim"))
+    for reason in dict.fromkeys(m.note for m in measures if m.value is None):
+        names = ", ".join(m.name for m in measures if m.value is None and m.note == reason)
+        console.print(verbatim(f"  not computed: {names} ({reason})", style="dim"))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from vendirl._text import written
 from vendirl.methods.method import Goals, Method, Metrics, Rehearse, Rewards
@@ -89,6 +89,19 @@ class Combined(Method):
     def reward_stored(self, state: States, batch: Transition) -> Rewards:
         pairs = zip(self.terms, state, strict=True)
         return sum((w * method.reward_stored(s, batch) for (w, method), s in pairs), start=jnp.zeros(()))
+
+    @property
+    def knows_goals(self) -> bool:
+        return any(method.knows_goals for _, method in self.terms)
+
+    def goal_skill(
+        self, state: States, observation: Float[Array, " D"], goal: Float[Array, " D"]
+    ) -> Int[Array, ""] | Float[Array, " d"]:
+        """What the first that knows says."""
+        for (_, method), s in zip(self.terms, state, strict=True):
+            if method.knows_goals:
+                return method.goal_skill(s, observation, goal)
+        return super().goal_skill(state, observation, goal)
 
     def finish(self, state: States) -> States:
         return tuple(method.finish(s) for (_, method), s in zip(self.terms, state, strict=True))

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.fitted import Fit, Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
 from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
@@ -42,6 +42,7 @@ class CSF(Fitted):
     normalise: bool = False
 
     name: ClassVar[str] = "csf"
+    knows_goals: ClassVar[bool] = True
 
     def space(self, skills: int) -> SkillSpace:
         return Sphere(self.dimension)
@@ -62,3 +63,8 @@ class CSF(Fitted):
     def cumulants(self, model: Network, batch: Transition) -> Float[Array, "E steps d"]:
         """φ(s') - φ(s), of which successor features are the discounted sum."""
         return every(model, batch.next_observation) - every(model, batch.observation)
+
+    def goal_skill(self, state: Fit, observation: Float[Array, " D"], goal: Float[Array, " D"]) -> Float[Array, " d"]:
+        """The skill in the direction of φ(goal) - φ(s)."""
+        φ = state.model
+        return self.problem.space.along(φ(self.observed(state, goal)) - φ(self.observed(state, observation)))

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl.methods.discriminator import of_skill
-from vendirl.methods.fitted import Fitted, Loss, along, every, network
+from vendirl.methods.fitted import Fit, Fitted, Loss, along, every, network
 from vendirl.methods.method import Rewards
 from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
@@ -38,6 +38,7 @@ class DIAYN(Fitted):
 
     name: ClassVar[str] = "diayn"
     needs_numbers: ClassVar[bool] = True
+    knows_goals: ClassVar[bool] = True
 
     def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
         return network(observation_size, self.hidden, self.problem.skills, key)
@@ -51,6 +52,10 @@ class DIAYN(Fitted):
     def rewards(self, model: Network, batch: Transition) -> Rewards:
         log_q = self.log_q(model, batch)
         return of_skill(log_q, batch.skill) + math.log(log_q.shape[-1])
+
+    def goal_skill(self, state: Fit, observation: Float[Array, " D"], goal: Float[Array, " D"]) -> Int[Array, ""]:
+        """argmax over g of q(g | goal), wherever the scene is."""
+        return jnp.argmax(state.model(self.observed(state, goal)))
 
     def log_q(self, model: Network, batch: Transition) -> Float[Array, "E steps n"]:
         """log q(g | s) of all skills."""

@@ -123,6 +123,11 @@ class Fitted(Method):
         """The transitions as the model sees them: of chosen features, standardised."""
         return self._standardised(state.statistics, self._chosen(batch))
 
+    def observed(self, state: Fit, observation: Float[Array, " D"]) -> Float[Array, " d"]:
+        """One observation as the model sees it."""
+        x = observation if self.features is None else observation[jnp.array(self.features)]
+        return state.statistics.normalise(x) if self.normalise else x
+
     def skill_vectors(self, batch: Transition) -> Float[Array, "E 1 d"]:
         """z of each scene, for all of its steps."""
         return jax.vmap(self.problem.space.vector)(batch.skill)[:, None]

@@ -10,9 +10,9 @@ import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.fitted import Fit, Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
 from vendirl.methods.registry import register
 from vendirl.methods.spectral import contracted
@@ -36,6 +36,7 @@ class LSD(Fitted):
     normalise: bool = False
 
     name: ClassVar[str] = "lsd"
+    knows_goals: ClassVar[bool] = True
 
     def space(self, skills: int) -> SkillSpace:
         return CentredOneHot(skills) if self.discrete else Gaussian(self.dimension)
@@ -53,3 +54,10 @@ class LSD(Fitted):
     def rewards(self, model: Network, batch: Transition) -> Rewards:
         step = every(model, batch.next_observation) - every(model, batch.observation)
         return jnp.sum(step * self.skill_vectors(batch), -1)
+
+    def goal_skill(
+        self, state: Fit, observation: Float[Array, " D"], goal: Float[Array, " D"]
+    ) -> Int[Array, ""] | Float[Array, " d"]:
+        """The skill in the direction of φ(goal) - φ(s)."""
+        φ = state.model
+        return self.problem.space.along(φ(self.observed(state, goal)) - φ(self.observed(state, observation)))

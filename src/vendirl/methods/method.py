@@ -79,6 +79,11 @@ class Method(abc.ABC):
         devices pays."""
         return False
 
+    @property
+    def knows_goals(self) -> bool:
+        """Whether what it has learned tells which skill reaches a goal (`goal_skill`)."""
+        return False
+
     def space(self, skills: int) -> SkillSpace:
         """The skill space for n skills."""
         return OneHot(skills)
@@ -155,6 +160,13 @@ class Method(abc.ABC):
     def features_of(self, state: PyTree, batch: Transition) -> Float[Array, "E steps d"]:
         """The vectors whose product with z is the reward, for learners of successor features."""
         raise ValueError(f"{self.name} has no features for a learner of successor features; csf, visr and aps have")
+
+    def goal_skill(
+        self, state: PyTree, observation: Float[Array, " D"], goal: Float[Array, " D"]
+    ) -> Int[Array, ""] | Float[Array, " d"]:
+        """The skill, a number or a vector, that is to lead from an observation to a goal, which is an observation too:
+        what zero-shot goal reaching needs. Methods that have it say `knows_goals: ClassVar[bool] = True`."""
+        raise ValueError(f"{self.name} has no model that tells which skill reaches a goal; diayn, metra and csf have")
 
     def finish(self, state: PyTree) -> PyTree:
         """The state that is kept after this epoch."""

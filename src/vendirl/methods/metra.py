@@ -13,9 +13,9 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.fitted import Fit, Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
 from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
@@ -53,6 +53,7 @@ class METRA(Fitted):
     normalise: bool = False
 
     name: ClassVar[str] = "metra"
+    knows_goals: ClassVar[bool] = True
 
     def space(self, skills: int) -> SkillSpace:
         return CentredOneHot(skills) if self.discrete else Sphere(self.dimension)
@@ -77,3 +78,10 @@ class METRA(Fitted):
     def step(self, model: Encoder, batch: Transition) -> Float[Array, "E steps d"]:
         """φ(s') - φ(s)."""
         return every(model.φ, batch.next_observation) - every(model.φ, batch.observation)
+
+    def goal_skill(
+        self, state: Fit, observation: Float[Array, " D"], goal: Float[Array, " D"]
+    ) -> Int[Array, ""] | Float[Array, " d"]:
+        """The skill in the direction of φ(goal) - φ(s)."""
+        φ = state.model.φ
+        return self.problem.space.along(φ(self.observed(state, goal)) - φ(self.observed(state, observation)))

@@ -15,7 +15,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.fitted import Fit, Fitted, Loss, every, network
 from vendirl.methods.method import Rewards
 from vendirl.methods.particles import particle_entropy
 from vendirl.methods.registry import register
@@ -36,6 +36,7 @@ class VISR(Fitted):
     dimension: int = 2
 
     name: ClassVar[str] = "visr"
+    knows_goals: ClassVar[bool] = True
 
     def space(self, skills: int) -> SkillSpace:
         return Sphere(self.dimension)
@@ -54,6 +55,10 @@ class VISR(Fitted):
         """φ(s'), of which successor features are the discounted sum."""
         x = every(model, batch.next_observation)
         return x / jnp.maximum(jnp.linalg.norm(x, axis=-1, keepdims=True), 1e-6)
+
+    def goal_skill(self, state: Fit, observation: Float[Array, " D"], goal: Float[Array, " D"]) -> Float[Array, " d"]:
+        """φ(goal), wherever the scene is."""
+        return self.problem.space.along(state.model(self.observed(state, goal)))
 
     def _agreement(self, model: Network, batch: Transition) -> Rewards:
         return jnp.sum(self.cumulants(model, batch) * batch.skill[:, None], -1)

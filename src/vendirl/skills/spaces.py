@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import math
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +42,10 @@ class SkillSpace(abc.ABC):
         """z, the vector that a goal stands for."""
         return jnp.asarray(goal)
 
+    def along(self, direction: Float[Array, " {self.size}"]) -> Int[Array, ""] | Float[Array, " {self.size}"]:
+        """The goal whose z lies most in a direction: the unit vector."""
+        return direction / jnp.maximum(jnp.linalg.norm(direction), 1e-12)
+
     def fixed(self, n: int) -> Int[Array, " {n}"] | Float[Array, "{n} {self.size}"]:
         """n goals to evaluate: always the same ones."""
         return self.sample(jax.random.key(0), n)
@@ -58,6 +63,9 @@ class OneHot(SkillSpace):
 
     def vector(self, goal: Int[ArrayLike, ""]) -> Float[Array, " {self.size}"]:
         return jax.nn.one_hot(goal, self.size)
+
+    def along(self, direction: Float[Array, " {self.size}"]) -> Int[Array, ""]:
+        return jnp.argmax(direction)
 
     def fixed(self, n: int) -> Int[Array, " {n}"]:
         if n != self.size:
@@ -100,6 +108,11 @@ class Gaussian(SkillSpace):
 
     def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, "{count} {self.size}"]:
         return jax.random.normal(key, (count, self.size))
+
+    def along(self, direction: Float[Array, " {self.size}"]) -> Float[Array, " {self.size}"]:
+        """In that direction, as long as z is on average: sqrt 2 Γ((d + 1) / 2) / Γ(d / 2)."""
+        length = math.sqrt(2) * math.exp(math.lgamma((self.size + 1) / 2) - math.lgamma(self.size / 2))
+        return length * super().along(direction)
 
 
 class Cube(SkillSpace):

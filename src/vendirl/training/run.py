@@ -24,7 +24,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from vendirl._checks import seed_number
 from vendirl._files import write_atomically, write_bytes_atomically
@@ -128,12 +128,13 @@ class Run:
         """The skills of one of the seeds, counted from 0."""
         return self._of_seed(self.training.policy, seed)
 
-    def _of_seed(self, policy: SkillPolicy, seed: int) -> SkillPolicy:
+    def _of_seed(self, tree: PyTree, seed: int) -> Any:
+        """What one of the seeds, counted from 0, has of a part of the state of training."""
         if not 0 <= seed < self.settings.seeds:
             raise ValueError(f"seed must be counted from 0 to {self.settings.seeds - 1}, but is {seed}")
         if self.settings.seeds == 1:
-            return policy
-        arrays, static = eqx.partition(policy, eqx.is_array)
+            return tree
+        arrays, static = eqx.partition(tree, eqx.is_array)
         return eqx.combine(jax.tree.map(lambda leaf: leaf[seed], arrays), static)
 
     @property
@@ -222,25 +223,30 @@ class Run:
     def evaluate(
         self, similarities: Sequence[Similarity | str] | None = None, seed: int = 0, episodes: int = 10, **settings: Any
     ) -> Evaluation:
-        """`vr.evaluate` for one seed's skills, acting with noise, and how differently they act (System Neural
-        Diversity).
+        """`vr.evaluate` for one seed's skills, acting with noise; and, among the measures, how differently they act in
+        the same states (System Neural Diversity) and how well they reach goals (`training.goals`).
 
         Args:
             similarities: those of the run if None.
             settings: of `vr.evaluate`.
         """
         from vendirl.evaluation.evaluate import evaluate
+        from vendirl.evaluation.measures.observed import sample_steps
         from vendirl.skills.neural_diversity import neural_diversity
+        from vendirl.training.goals import goal_measures
 
         data = self.episodes(seed=seed, episodes=episodes, deterministic=False)
         found = evaluate(data, [self.similarity] if similarities is None else similarities, **settings)
-        if settings.get("measures", True) and self.loop.problem.space.discrete and not self.training.policy.squashed:
-            firsts = data.take([mine[0] for mine in data.of_skill])
-            states = firsts.observations[:2000]
-            steps = np.concatenate([np.arange(1, length + 1) for length in firsts.lengths])[:2000]
-            times = steps / self.environment.episode_length
-            acted = neural_diversity(self.skills_of(seed), states, times if self.settings.time else None)
-            found = dataclasses.replace(found, measures=(*found.measures, acted))
+        if settings.get("measures", True):
+            policy, draw = self.skills_of(seed), settings.get("seed", 0)
+            rows = sample_steps(data, 500 if policy.squashed else 2000, draw)  # of every skill
+            steps = np.concatenate([np.arange(1, length + 1) for length in data.lengths])[rows]
+            times = steps / self.environment.episode_length if self.settings.time else None
+            acted = neural_diversity(policy, data.observations[rows], times, self.goals)
+            method, state = self.loop.method, self._of_seed(self.training.method, seed)
+            reached = goal_measures(self.environment, policy, method, state, data, seed=draw)
+            own = {m.name: m for m in (acted, *reached)}  # in place of notes that ask for a run
+            found = dataclasses.replace(found, measures=tuple(own.get(m.name, m) for m in found.measures))
         return found
 
     def draw(self, ax: Axes, seed: int = 0) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from vendirl.data import Trajectories
 from vendirl.evaluation.measures.cells import cells
-from vendirl.evaluation.measures.coverage import state_coverage
-from vendirl.evaluation.measures.information import mutual_information
+from vendirl.evaluation.measures.coverage import metra_coverage, state_coverage
+from vendirl.evaluation.measures.information import braxlines_information, mutual_information
 
 
 def snake(rows, columns, step):
@@ -98,3 +98,30 @@ def test_information_by_hand_with_unequal_amounts_of_data(correction):
     found = mutual_information(data, bin=1.0, correction=correction)
     assert found.value == pytest.approx(whole - np.mean(parts))
     assert found.unit == "nats"
+
+
+def test_coverage_by_the_protocol_of_metra():
+    """Cells of width 1, wherever the data are, with the starts: (0, 0), (1, 0), (1, 1) and (-1, 0)."""
+    walks = [[[1.2, 0.3], [1.9, 1.0]], [[1.0, 0.5], [-0.1, 0.2]]]
+    starts = [[0.5, 0.5], [0.9, 0.1]]
+    found = metra_coverage(Trajectories.of(walks, skill=[0, 1], first_observations=starts))
+    assert (found.value, found.settings["start"], found.settings["bin"]) == (4, True, [1, 1])
+    assert "these are 2" in found.note
+    without = metra_coverage(Trajectories.of(walks, skill=[0, 1]))
+    assert (without.value, without.settings["start"]) == (3, False)
+    assert "began" in without.note
+
+
+def test_information_as_braxlines_bins_it():
+    """The last halves: skill 0 is once in each of bins 0 and 1 of 1000, skill 1 once in bin 1, and once in none."""
+    x = np.array([[9.0, 9.0, -1.0, -0.9979], [9.0, 9.0, -0.9971, 5.0]])[..., None]
+    found = braxlines_information(Trajectories.of(x), bounds=[[-1, 1]])
+    whole = -(0.25 * math.log(0.25) + 0.5 * math.log(0.5))
+    assert found.value == pytest.approx(whole - (math.log(2) + 0.5 * math.log(2)) / 2)
+    assert (found.settings["bins"], found.settings["steps"]) == (1000, 4)
+    flat = Trajectories.of(np.concatenate([x, x], -1))
+    assert braxlines_information(flat, bounds=[[-1, 1]] * 2).settings["bins"] == 30
+    assert "range of these data" in braxlines_information(flat).note
+    for wrong in ({"bounds": [[1, -1]] * 2}, {"bins": 0}, {"features": [0, 1, 2]}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            braxlines_information(Trajectories.of(np.zeros((2, 4, 3))), **wrong)

@@ -16,9 +16,13 @@ FAR = X + 1e8
 
 
 def test_every_measure_is_the_same_far_from_zero():
-    near, far = (measures(vr.Trajectories.of(x), similarity=vr.similarity.mmd()) for x in (X, FAR))
-    assert len(near) > 10
+    rest = {"skill": np.repeat(np.arange(4), 6), "rewards": rng.uniform(size=(24, 25))}
+    data = (vr.Trajectories.of(x.reshape(24, 25, 2), **rest) for x in (X, FAR))
+    near, far = (measures(d, similarity=vr.similarity.mmd()) for d in data)
+    assert sum(m.value is not None for m in near) > 20
     for a, b in zip(near, far, strict=True):
+        if a.note and "run.evaluate()" in a.note:  # not from data alone
+            continue
         assert a.value is not None, a
         assert b.value == pytest.approx(a.value, rel=1e-6), a.name
 

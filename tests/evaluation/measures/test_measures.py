@@ -9,7 +9,7 @@ import pytest
 
 import vendirl as vr
 from vendirl.data import Trajectories
-from vendirl.evaluation.measures import measures
+from vendirl.evaluation.measures import goals, measures
 from vendirl.evaluation.measures.coverage import state_coverage
 from vendirl.evaluation.measures.measure import Measure
 
@@ -43,10 +43,14 @@ def values(found):
 
 
 def test_everything_is_there_with_a_similarity_and_repeats_with_the_seed(rng):
-    x = rng.normal(size=(3, 2, 8, 3)) + 5 * np.arange(3)[:, None, None, None]
-    data, k = Trajectories.of(x, features=["x", "y", "z"]), vr.similarity.mmd()
+    x = np.repeat(rng.normal(size=(3, 2, 4, 3)) + 5 * np.arange(3)[:, None, None, None], 2, 2)[
+        :, :, [0, 2, 1, 0, 4, 6, 5, 4]
+    ]
+    episodes = {"skill": np.repeat(np.arange(3), 2), "rewards": rng.uniform(size=(6, 8)), "features": ["x", "y", "z"]}
+    data, k = Trajectories.of(x.reshape(6, 8, 3), **episodes), vr.similarity.mmd()
     found = measures(data, similarity=k)
-    assert all(m.value is not None for m in found)
+    assert {m.name for m in found if m.value is None} == {"System Neural Diversity", *goals.NAMES}
+    assert all("run.evaluate()" in m.note for m in found if m.value is None)
     assert found == measures(data, K=vr.kernel_matrix(k, x), similarity=k, seed=0)
     json.dumps([dataclasses.asdict(m) for m in found], allow_nan=False)
     by_name = values(found)
@@ -55,7 +59,14 @@ def test_everything_is_there_with_a_similarity_and_repeats_with_the_seed(rng):
     assert {q for name, q in by_name if name.startswith("Leinster-Cobbold diversity")} == {0, 1, 2, "inf"}
     chosen = {m.name: m for m in measures(data, features=["z"], bin=0.5)}
     assert chosen["state coverage"] == state_coverage(data, ["z"], 0.5)
-    for name in ("mutual information", "discriminability", "pairwise Wasserstein distance", "QD score"):
+    for name in (
+        "mutual information",
+        "discriminability",
+        "pairwise Wasserstein distance",
+        "QD score",
+        "PWSEP",
+        "LSEPIN",
+    ):
         assert chosen[name].settings["features"] == ["z"], name
 
 

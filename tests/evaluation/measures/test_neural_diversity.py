@@ -11,7 +11,11 @@ import pytest
 import scipy.special
 
 from vendirl.environments.spaces import Box, Discrete
-from vendirl.evaluation.measures.neural_diversity import discrete_neural_diversity, gaussian_neural_diversity
+from vendirl.evaluation.measures.neural_diversity import (
+    discrete_neural_diversity,
+    gaussian_neural_diversity,
+    quantile_neural_diversity,
+)
 from vendirl.skills.neural_diversity import neural_diversity
 from vendirl.skills.policy import SkillPolicy
 
@@ -90,6 +94,38 @@ def test_of_a_policy_with_discrete_actions_that_sees_the_time(rng):
         neural_diversity(policy, states)
     with pytest.raises(ValueError, match="times has 1"):
         neural_diversity(policy, states, [0.0])
+
+
+def test_quantiles_of_normal_actions_give_their_distance():
+    """Of N(0, 1) and N(3, 1), W_2 is 3 whatever the levels; of N(0, 1) and N(0, 4), 1 as the levels become many."""
+    level = scipy.special.ndtri((np.arange(2000) + 0.5) / 2000)
+    assert quantile_neural_diversity(np.stack([level, 3 + level])[:, None, None]).value == pytest.approx(3)
+    assert quantile_neural_diversity(np.stack([level, 2 * level])[:, None, None]).value == pytest.approx(1, abs=1e-2)
+    both = np.stack([np.stack([level, level]), np.stack([3 + level, 4 + level])])  # two components: 3 and 4 apart
+    assert quantile_neural_diversity(both[:, None]).value == pytest.approx(5)
+    with pytest.raises(ValueError, match="must not fall"):
+        quantile_neural_diversity(np.stack([level, -level])[:, None, None])
+
+
+def test_of_a_policy_with_squashed_actions(rng):
+    policy = policy_of(rng, 2, Box(2, low=-2.0, high=2.0), 3, hidden=(8,), squashed=True)
+    states = rng.normal(size=(4, 2))
+    inputs = [np.column_stack([states, np.tile(np.eye(3)[g], (4, 1))]) for g in range(3)]
+    out = np.stack([actor(policy.actor, x) for x in inputs])
+    mean, std = out[..., :2, None], np.exp(-5 + 3.5 * (np.tanh(out[..., 2:, None]) + 1))
+    level = scipy.special.ndtri((np.arange(16) + 0.5) / 16)
+    expected = quantile_neural_diversity(2.0 * np.tanh(mean + std * level)).value
+    assert neural_diversity(policy, states).value == pytest.approx(expected, rel=1e-4)
+
+
+def test_of_a_policy_whose_skills_are_vectors(rng):
+    policy = policy_of(rng, 2, Box(2), 2, hidden=(8,), numbered=False)
+    states, z = rng.normal(size=(4, 2)), rng.normal(size=(3, 2)).astype(np.float32)
+    means = np.stack([actor(policy.actor, np.column_stack([states, np.tile(one, (4, 1))])) for one in z])
+    expected = gaussian_neural_diversity(means, 0.0).value  # the deviations are alike
+    assert neural_diversity(policy, states, skills=jnp.asarray(z)).value == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(ValueError, match="are vectors"):
+        neural_diversity(policy, states)
 
 
 def test_refusals():

@@ -10,18 +10,25 @@ from jaxtyping import Float
 
 from vendirl._checks import AnyArray
 from vendirl.data.trajectories import Trajectories
+from vendirl.evaluation.measures import goals
 from vendirl.evaluation.measures.archive import archive_coverage, qd_score
 from vendirl.evaluation.measures.cells import Bin, checked_widths
 from vendirl.evaluation.measures.conditional import conditional_vendi
-from vendirl.evaluation.measures.coverage import state_coverage
+from vendirl.evaluation.measures.coverage import metra_coverage, state_coverage
+from vendirl.evaluation.measures.diffusion import diffusion_time
 from vendirl.evaluation.measures.discriminability import discriminability
 from vendirl.evaluation.measures.distances import pairwise_wasserstein
-from vendirl.evaluation.measures.information import mutual_information
+from vendirl.evaluation.measures.information import braxlines_information, mutual_information
 from vendirl.evaluation.measures.leinster import checked_kernel, leinster_cobbold, magnitude
+from vendirl.evaluation.measures.lsepin import lsepin
 from vendirl.evaluation.measures.measure import Measure
 from vendirl.evaluation.measures.observed import Features, columns_of, names_of
+from vendirl.evaluation.measures.pwsep import pwsep
+from vendirl.evaluation.measures.quality import quality_weighted_vendi
 from vendirl.evaluation.measures.registry import Question, ask_all, known, register
+from vendirl.evaluation.measures.returns import return_distribution
 from vendirl.evaluation.measures.selection import selected_number
+from vendirl.evaluation.measures.wsep import wsep
 from vendirl.similarity import Similarity, kernel_matrix
 
 __all__ = ["Measure", "Question", "known", "measures", "register"]
@@ -80,9 +87,29 @@ def _(asked: Question) -> Measure:
     return state_coverage(asked.data, asked.features, asked.bin, per_skill=True)
 
 
+@register("state coverage (METRA)")
+def _(asked: Question) -> Measure:
+    return metra_coverage(asked.data, asked.features)
+
+
+@register("diffusion time")
+def _(asked: Question) -> Measure:
+    return diffusion_time(asked.data, asked.features, asked.bin)
+
+
 @register("mutual information")
 def _(asked: Question) -> Measure:
     return mutual_information(asked.data, asked.features, asked.bin)
+
+
+@register("mutual information (Braxlines)")
+def _(asked: Question) -> Measure:
+    return braxlines_information(asked.data, asked.features[:2])
+
+
+@register("LSEPIN")
+def _(asked: Question) -> Measure:
+    return lsepin(asked.data, asked.features, asked.bin)
 
 
 @register("discriminability")
@@ -90,9 +117,15 @@ def _(asked: Question) -> Measure:
     return discriminability(asked.data, asked.chosen, seed=asked.seed)
 
 
-@register("pairwise Wasserstein distance")
+@register("pairwise Wasserstein distance", "WSEP")
+def _(asked: Question) -> list[Measure]:
+    mean = pairwise_wasserstein(asked.data, asked.chosen, seed=asked.seed)
+    return [mean, wsep(mean)]
+
+
+@register("PWSEP")
 def _(asked: Question) -> Measure:
-    return pairwise_wasserstein(asked.data, asked.chosen, seed=asked.seed)
+    return pwsep(asked.data, asked.chosen, points=128, seed=asked.seed)  # of 256 it would take a second
 
 
 @register("effective number of selected skills")
@@ -110,6 +143,16 @@ def _(asked: Question) -> Measure:
     return archive_coverage(asked.data, asked.features)
 
 
+@register("return of the worst skill", "return of the median skill", "return of the best skill")
+def _(asked: Question) -> list[Measure]:
+    return return_distribution(asked.data)
+
+
+@register("quality-weighted Vendi Score")
+def _(asked: Question) -> Measure:
+    return quality_weighted_vendi(_kernel(asked), asked.data)
+
+
 @register("Leinster-Cobbold diversity")
 def _(asked: Question) -> list[Measure]:
     K = _kernel(asked)
@@ -119,6 +162,16 @@ def _(asked: Question) -> list[Measure]:
 @register("magnitude")
 def _(asked: Question) -> Measure:
     return magnitude(_kernel(asked))
+
+
+@register("System Neural Diversity")
+def _(asked: Question) -> Measure:
+    raise ValueError("needs the skills themselves, and not only what they did: run.evaluate() has it")
+
+
+@register(*goals.NAMES)
+def _(asked: Question) -> Measure:
+    raise ValueError("needs a model that tells which skill reaches a goal: run.evaluate() has it for diayn, metra, csf")
 
 
 @register("vendi total", "vendi between", "vendi within")

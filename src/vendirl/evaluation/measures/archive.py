@@ -12,6 +12,7 @@ from vendirl._checks import AnyArray
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measures.measure import Measure
 from vendirl.evaluation.measures.observed import Features, columns_of, constant, names_of, observed
+from vendirl.evaluation.measures.returns import returns
 
 Descriptor = Literal["final", "mean"]
 
@@ -53,12 +54,7 @@ def qd_score(
         kind = "occupancy"
         notes.append("the data have no rewards, so every filled cell counts 1")
     else:
-        rewards = np.asarray(data.rewards, np.float64)
-        if not np.isfinite(rewards).all():
-            raise ValueError(
-                f"{data.source}: rewards must be finite, but that of step {int(np.argmin(np.isfinite(rewards)))} is not"
-            )
-        fitness = np.add.reduceat(rewards, np.cumsum(data.lengths) - data.lengths)
+        fitness = returns(data)
         kind = "sum of rewards"
         if fitness.min() < offset:
             notes.append(f"some fitness is below offset={offset:g} and lowers the score; give the least possible")

@@ -69,6 +69,15 @@ def cells(data: Trajectories, features: Features = None, bin: Bin = None) -> Cel
     return Cells(index, count, skill_of_step(data), settings, note)
 
 
+def occupancy(
+    found: Cells, n: int
+) -> tuple[Int[np.ndarray, " visited"], Int[np.ndarray, " visited"], Float[np.ndarray, " visited"]]:
+    """For each cell that a skill visits: the cell, the skill, and which share of the skill's steps is spent there."""
+    pairs, counts = np.unique(found.index * n + found.skill, return_counts=True)
+    cell, skill = pairs // n, pairs % n
+    return cell, skill, counts / np.bincount(skill, counts, n)[skill]
+
+
 def checked_widths(bin: Bin, features: int) -> Float[np.ndarray, " {features}"]:
     """(features,) the widths that `bin` asks for."""
     widths = np.asarray(bin, np.float64)

@@ -51,6 +51,30 @@ def gaussian_neural_diversity(
     return _mean_over_pairs(distances, means.shape, "Wasserstein-2 of diagonal Gaussians", "units of the actions")
 
 
+def quantile_neural_diversity(quantiles: Float[AnyArray, "n S A L"] | Any) -> Measure:
+    """SND of actions with independent components of any distribution, such as SAC's squashed ones, by the Wasserstein-2
+    distance: between products it adds over components, and on a line it is the distance of the quantile functions,
+
+        W_2² = Σ_a ∫ (F_i,a⁻¹(u) - F_j,a⁻¹(u))² du,     here the mean over L levels u = (l + ½) / L
+
+    Args:
+        quantiles: (n, S, A, L) of each component of the actions of n skills in S states, at those levels.
+
+    Example:
+        >>> quantile_neural_diversity([[[[0.0, 1.0]]], [[[3.0, 4.0]]]]).value
+        3.0
+    """
+    q = finite_array(quantiles, "quantiles")
+    if (np.diff(q, axis=-1) < -1e-5 * np.abs(q).max()).any():  # but for rounding in float32
+        raise ValueError("quantiles must not fall along the last axis, the levels")
+
+    def distances(i: int) -> Float[np.ndarray, "others S"]:  # to the skills after i
+        return np.sqrt(np.sum(np.mean((q[i + 1 :] - q[i]) ** 2, -1), -1))
+
+    how = f"Wasserstein-2 of independent components, by {q.shape[-1]} quantiles"
+    return _mean_over_pairs(distances, q.shape[:3], how, "units of the actions")
+
+
 def discrete_neural_diversity(probabilities: Float[AnyArray, "n S A"] | Any) -> Measure:
     """SND of discrete actions, by total variation: half of Σ_a |π_i(a | s) - π_j(a | s)|.
 
@@ -86,9 +110,9 @@ def _mean_over_pairs(
 def finite_array(x: Any, name: str, ndim: int | None = None) -> Float[np.ndarray, " ..."]:
     """A finite array of as many axes as its name or `ndim` says."""
     array = np.asarray(an_array(x, name), np.float64)
-    wanted = {"means": 3, "probabilities": 3}.get(name, ndim)
+    wanted = {"means": 3, "probabilities": 3, "quantiles": 4}.get(name, ndim)
     if wanted is not None and (array.ndim != wanted or 0 in array.shape):
-        axes = {1: "(S,)", 2: "(S, D)", 3: "(n, S, A)"}[wanted]
+        axes = {1: "(S,)", 2: "(S, D)", 3: "(n, S, A)", 4: "(n, S, A, L)"}[wanted]
         raise ValueError(f"{name} must have shape {axes}, but has shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, but {name}{np.argwhere(~np.isfinite(array))[0].tolist()} is not")
