@@ -120,7 +120,8 @@ def run(
                 )
         stopping = held.enter_context(Stopping())
         this = _first(settings, loop)
-        this.note = told(settings.steps, asked, settings.scenes, this.epochs, loop.steps_of_an_epoch)
+        if not there:
+            this.note = told(settings.steps, asked, settings.scenes, this.epochs, loop.steps_of_an_epoch)
         if isinstance(report, progress_bar):
             report.begin(this)
         if folder is not None:

@@ -216,6 +216,8 @@ class Run:
             raise ValueError(f"skills must be numbers from 0 to {self.settings.skills - 1}, but are {skills}")
         seed_number(draw, "draw")
         chosen = self.goals[chosen]
+        if self.loop.devices > 1:  # where trained weights are, so that others need no other program
+            policy = eqx.filter_shard(policy, jax.local_devices()[0])
         key, world = jax.random.key(draw), self.environment
         act: Any = act_out_on_host if isinstance(world, HostEnvironment) else _act_out
         return act(world, policy, chosen, key, deterministic, episodes=episodes)
