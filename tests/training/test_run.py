@@ -241,7 +241,10 @@ def test_a_run_evaluates_itself_with_its_policies_at_hand():
     this = run(dataclasses.replace(TINY, steps=8 * 50 * 10))
     found = this.evaluate(["mmd"], episodes=3, resamples=3, shuffles=3)
     assert found.data.features == ("x", "y")
-    assert "System Neural Diversity" in {measure.name for measure in found.measures}
+    by_name = {measure.name: measure for measure in found.measures}
+    assert len(by_name) == len(found.measures)
+    assert by_name["System Neural Diversity"].settings["states"] == len(found.data.observations)  # those of all skills
+    assert "has no model that tells which skill" in by_name["zero-shot goals hit"].note
     data = found.data
     assert vr.effective_number(data, vr.similarity.mmd()) == pytest.approx(found["mmd"].vendi_score)
     assert vr.kernel_matrix(vr.similarity.mmd().on("x"), data).shape == (3, 3)
