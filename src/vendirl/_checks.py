@@ -177,12 +177,13 @@ def check_settings(settings: Any, name: str = "", given: Mapping[str, Any] | Non
 def _check_setting(value: Any, name: str, known: Callable[[Any, str], None], bounds: Bounds) -> None:
     least, most = bounds
     if known is _some_whole_number and math.isfinite(least) and math.isfinite(most):
-        whole_number(value, name, int(least), int(most))
+        return whole_number(value, name, int(least), int(most))
     known(value, name)
     if known is _some_number and not least <= value <= most:
         low = "" if least == -math.inf else f" of at least {least:g}"
         high = "" if most == math.inf else f"{' and' if low else ' of'} at most {most:g}"
         raise ValueError(f"{name} must be a number{low}{high}, but is {shown(value)}")
+    return None
 
 
 def nearest(name: Any, known: Iterable[str], cutoff: float = 0.6) -> str | None:

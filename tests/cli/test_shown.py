@@ -37,7 +37,7 @@ def test_paths_are_announced_as_they_are(tmp_path, capsys, name):
     np.savez(path, observations=np.random.default_rng(0).normal(size=(4, 5, 2)), skill=[0, 0, 1, 1])
     assert main(["score", str(folder), "--similarity", "mmd", "--resamples", "2", "--shuffles", "2"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith(printable(folder) + ": 2 skills")
+    assert told.startswith(printable(folder) + ": Vendi Score of 2 skills")
     path.write_bytes(b"PK")
     assert main(["score", str(folder)]) == 2
     told = capsys.readouterr().err

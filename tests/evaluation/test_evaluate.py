@@ -84,7 +84,8 @@ def test_one_episode_per_skill_has_no_interval_and_a_null_that_is_its_score():
     result = vr.evaluate(noisy(MEANS, 1, 0), "mmd", measures=False)[0]
     assert result.repetition is None
     assert (
-        "needs at least 8 episodes of each skill and 40 in all, but skill 0 has 1; 10 of each" in result.interval_note
+        "it takes at least 8 episodes of each skill and 40 in all, but skill 0 has 1; 10 of each"
+        in result.interval_note
     )
     assert result.verdict == "whether it is more than chance cannot be decided with so few episodes"
     assert result.null == pytest.approx(result.vendi_score)

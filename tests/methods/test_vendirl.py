@@ -44,7 +44,7 @@ def _arguments(**changes):
         ("vendirl(transform='square')", "transform must be one of"),
         ("vendirl(refill='pool(3)')", "cannot be dealt evenly"),
         ("vendirl(episodes=0)", "episodes must be a positive whole number"),
-        ("vendirl(q=-1)", "q must be a number in"),
+        ("vendirl(q=-1)", "q must be a number of at least 0, but is -1"),
         ("vendirl(memories=4)", "has no setting 'memories'"),
         ("vendirl(similarity='nothing')", "there is no similarity 'nothing'"),
     ],

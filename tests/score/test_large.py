@@ -182,7 +182,7 @@ def test_pivots_end_where_only_rounding_is_left():
 
 def test_a_kernel_that_is_not_positive_semidefinite():
     def far_is_near(x, y):
-        return np.cos(3 * np.abs(x - y.T)) ** 3 - 0.5 * np.minimum(np.abs(x - y.T), 1)
+        return np.maximum(np.cos(3 * np.abs(x - y.T)) ** 3 - 0.5 * np.minimum(np.abs(x - y.T), 1), -1)
 
     X = items("one feature")
     with pytest.raises(ValueError, match=r"kernel is not positive semidefinite: item \d+ .*method='exact'"):

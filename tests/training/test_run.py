@@ -66,8 +66,8 @@ def test_a_run_leaves_a_folder_that_can_be_loaded(trained):
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in rows] == [10, 20, 30, 40]
     with np.load(folder / "trajectories.npz", allow_pickle=False) as data:
-        assert data["observations"].shape == (15, 50, 2)
-        assert data["skill"].tolist() == [s for s in range(3) for _ in range(5)]
+        assert data["observations"].shape == (3 * KEPT, 50, 2)
+        assert data["skill"].tolist() == [s for s in range(3) for _ in range(KEPT)]
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     again = vr.load(folder)
     assert_identical(this, again)
@@ -189,7 +189,7 @@ def test_non_finite_rewards_stop_the_run_and_name_the_similarity(tmp_path):
         ({"skills": 0}, "skills must be"),
         ({"scenes": 0}, "scenes must be"),
         ({"steps": 0}, "steps must be"),
-        ({"seed": 2**64}, "seed must be less than 2**32"),
+        ({"seed": 2**64}, "seed must be a whole number of at least 0 and at most 4294967295"),
         ({"seed": -1}, "seed must be"),
         ({"seed": 2**32 - 1, "seeds": 2}, "seed must be at most 2**32 - 2"),
         ({"env": "pont"}, "point"),

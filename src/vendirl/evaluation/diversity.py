@@ -101,7 +101,7 @@ class Diversity:
         missing: dict[str | None, list[str]] = {}
         for interval, note, name in (
             (self.repetition, self.repetition_note, "a repetition"),
-            (self.limit, self.limit_note, "the limit of infinitely many episodes"),
+            (self.limit, self.limit_note, "the limit"),
         ):
             if interval is None:
                 missing.setdefault(note, []).append(name)

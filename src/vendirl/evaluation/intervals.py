@@ -69,7 +69,7 @@ def too_few(k: Similarity, labels: Sequence[str], sizes: Sequence[int], shortest
     if sizes[fewest] < least or sum(sizes) < IN_ALL:
         found = f"skill {labels[fewest]} has {sizes[fewest]}" if sizes[fewest] < least else f"there are {sum(sizes)}"
         return (
-            f"an interval under {k} needs at least {least} episodes of each skill and {IN_ALL} in all, but {found}; "
+            f"it takes at least {least} episodes of each skill and {IN_ALL} in all, but {found}; "
             f"{max(least, -(-IN_ALL // len(sizes)))} of each would do"
         )
     if shortest * (sizes[fewest] // 2) < k.least_observations:

@@ -131,7 +131,7 @@ def orders_of(q: Any) -> list[float]:
             raise TypeError("q must be a number that is known before compiling, not a traced value; make it static")
         if not isinstance(order, int | float | np.number | np.ndarray) or not as_float(order) >= 0:
             raise ValueError(
-                f"q must be a number in [0, inf] that a float can hold, or a list of such; it is {shown(order)}"
+                f"q must be a number in [0, inf] that a float can hold, or a list of such, but is {shown(order)}"
             )
     return [float(order) for order in orders]
 
