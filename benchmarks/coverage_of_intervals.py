@@ -1,6 +1,6 @@
 """Do intervals hold what they say, and is a verdict of "more diverse than chance" wrong as rarely as it should be?
 
-python benchmarks/coverage_of_intervals.py            about ten minutes on one core
+python benchmarks/coverage_of_intervals.py            half an hour or more on one core
 python benchmarks/coverage_of_intervals.py --quick    a fifth of the draws, and every third cell
 
 Coverage at nominal 95 %, of `repetition` and of `limit`, over 200 draws of each cell of two designs. The first covers

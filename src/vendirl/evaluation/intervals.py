@@ -3,8 +3,10 @@
     repetition:  g(S) ± t e                   for E S of as many episodes, which S estimates without bias
     limit:       g(S) - drift ± t e           for S of infinitely many, drift being g's bias where it falls as 1/N
 
-with g the scale, e the standard error of g(S), and t Student's quantile (`variation`). Both are given where their
-coverage was measured to hold (`benchmarks/coverage_of_intervals.py`), and else refused with the reason:
+with g the scale, e the standard error of g(S), and t Student's quantile (`variation`). Where they would not hold what
+they say they are refused with the reason. The numbers in these rules were chosen by simulation, the first and the one
+about few skills after cells of `benchmarks/coverage_of_intervals.py` had failed; that benchmark measures what they
+come to, and is no independent test of them:
 
 - A skill has fewer than 8 episodes (20 if the similarity needs covariances), or all have fewer than 40: the error
   itself is not known well enough.
