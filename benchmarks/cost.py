@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from timing import seconds, table
 from vendirl.score.border import Border
-from vendirl.skills.rollout import roll_out_skills
+from vendirl.skills.rollout import act_out
 from vendirl.training.driver import begin
 from vendirl.training.settings import Settings
 
@@ -26,7 +26,7 @@ def run() -> str:
         def refilled(arrays, loop=loop, static=static, n=n):
             policy, key, episodes = eqx.combine(arrays, static).policy, jax.random.key(0), loop.method.rehearsal
             world, skills = loop.problem.environment, jnp.arange(n)
-            return loop.method.filled(roll_out_skills(world, policy, skills, key, episodes=episodes))
+            return loop.method.filled(act_out(world, policy, skills, key, episodes=episodes).next_observation)
 
         memory = jax.jit(refilled)(arrays)
 

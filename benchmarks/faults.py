@@ -1,9 +1,11 @@
 """Faults of real machines, injected into tiny runs: nothing that was saved may be lost.
 
-    python benchmarks/faults.py [--times 3] [--only kill,term,...] [--seed 0]
+    python benchmarks/faults.py [--times 3] [--only kill,term,...] [--seed 0] [--save faults.json] [--minutes 10]
 
-Each fault is tried so many times, at another moment each time. The run is then gone on with, and must end with the
-weights and metrics of one that was never disturbed, without a traceback, and without a process left.
+Each fault is tried so many times, at another moment each time; `--times 40,kill=200` tries one of them more often. The
+run is then gone on with, and must end with the weights and metrics of one that was never disturbed, without a
+traceback, and without a process left. With `--save`, whoever stops it, or gave it some minutes only, goes on by the
+same command, as long as the code is the same.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
+import tallies
 import vendirl as vr
 from broken import Line, disk, fail_from
-from forked import PLACE, LostError, Process
+from forked import PLACE, LostError, Process, adopt, left_behind
 from tiny import BLOCKS, compare, digest, rows_in, state_of, train, train_outside
 from vendirl.show import films
 from vendirl.training import checkpoint
@@ -35,11 +38,21 @@ class Campaign:
     """The undisturbed runs, chance, and the faults; each is a method that raises `LostError` if something was lost."""
 
     def __init__(self, seed: int):
-        self.chance = random.Random(seed)
+        self.seed, self.chance = seed, random.Random(seed)
         self.wholes: dict[str, Any] = {}
         self.count = 0
         self.seconds = 2.0
         """How long a run takes."""
+
+    def attempt(self, name: str, number: int) -> str | None:
+        """Try a fault once, at a moment of its own: what was lost, if anything."""
+        self.chance = random.Random(f"{self.seed} {name} {number}")
+        try:
+            getattr(self, name)()
+        except LostError as error:
+            left_behind(0.0)
+            return str(error)
+        return f"{count} processes were left" if (count := left_behind()) else None
 
     def folder(self) -> Path:
         """A new one."""
@@ -69,7 +82,8 @@ class Campaign:
         for what in whole:
             if found[what] != whole[what]:
                 raise LostError(f"other {what}")
-        if left := [path for path in folder.rglob("*") if "tmp" in path.name or path.name.startswith(".settings")]:
+        hidden = [path for path in folder.rglob(".*") if path.name != ".lock"]
+        if left := [*hidden, *(path for path in folder.rglob("*") if "tmp" in path.name)]:
             raise LostError(f"left behind: {left}")
         shutil.rmtree(folder)
 
@@ -168,9 +182,11 @@ class Campaign:
         """SIGTERM"""
         self.whole()
         folder, rows = self.folder(), self.chance.randint(1, 3)
-        process = Process(train, folder, pause=0.1, every=1e9, first=1e9)
+        process = Process(train, folder, pause=0.5, every=1e9, first=1e9)  # it must not end before it is told to
         process.until(lambda: rows_in(folder) >= rows)
         time.sleep(self.chance.uniform(0, 0.05))
+        if process.ends_within(0.0):
+            raise LostError("it ended before it was told to: this machine is too busy for this fault")
         process.send(number)
         if again:
             time.sleep(0.05)
@@ -230,7 +246,7 @@ class Campaign:
     def two_writers(self) -> None:
         """two writers in a folder"""
         whole, folder = self.whole(), self.folder()
-        first = Process(train, folder, pause=0.3)
+        first = Process(train, folder, pause=0.6)
         first.until(lambda: rows_in(folder) > 0)
         second = Process(train, folder)
         second.expect_one_line(2, "is being written by", f"process {first.pid}")
@@ -287,38 +303,68 @@ FAULTS = [
 ]
 
 
+def times_of(text: str, faults: list[str]) -> dict[str, int]:
+    """How often each fault is tried, from text such as "40" or "40,kill=200"."""
+    given = dict.fromkeys(faults, 3)
+    for part in text.split(","):
+        name, is_named, count = part.rpartition("=")
+        if not count.isdecimal() or (is_named and name not in FAULTS):
+            raise ValueError(f"times must be a number, or 40,kill=200 with names of faults, but is {text}")
+        given.update({name: int(count)} if is_named else dict.fromkeys(faults, int(count)))
+    return given
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=3, help="how often each fault is tried")
+    parser.add_argument("--times", default="3", help="how often each fault is tried: 40, or 40,kill=200")
     parser.add_argument("--only", default=",".join(FAULTS), help="the faults, separated by commas")
     parser.add_argument("--seed", type=int, default=0, help="of the moments at which they strike")
+    parser.add_argument("--save", type=Path, help="a file in which what became of them is added up")
+    parser.add_argument("--minutes", type=float, default=1e9, help="after how many minutes to stop, and go on later")
     asked = parser.parse_args()
-    if unknown := set(asked.only.split(",")) - set(FAULTS):
+    names = asked.only.split(",")
+    if unknown := set(names) - set(FAULTS):
         parser.error(f"there is no fault {', '.join(sorted(unknown))}; there are {', '.join(FAULTS)}")
-    campaign, all_lost = Campaign(asked.seed), 0
-    print("| fault | tried | survived | lost | seconds of the processor each |\n|---|---|---|---|---|", flush=True)
     try:
-        for name in asked.only.split(","):
-            fault, lost = getattr(campaign, name), []
-            what = (fault.__doc__ or name).strip()
-            if name in ROOT and os.geteuid() != 0:
-                print(f"| {what} | 0 | 0 | 0 | (needs root, to mount a small disk) |", flush=True)
-                continue
-            before = Process.cpu_seconds
-            for _ in range(asked.times):
-                try:
-                    fault()
-                except LostError as error:
-                    lost.append(str(error))
-            seconds = (Process.cpu_seconds - before) / asked.times
-            survived = asked.times - len(lost)
-            print(f"| {what} | {asked.times} | {survived} | {len(lost)} | {seconds:.1f} |", flush=True)
-            for reason in lost:
-                print(f"  lost: {reason}", file=sys.stderr, flush=True)
-            all_lost += len(lost)
+        times = times_of(asked.times, names)
+    except ValueError as error:
+        parser.error(str(error))
+    code = tallies.code("benchmarks/faults.py", "benchmarks/broken.py", "benchmarks/forked.py", "benchmarks/tiny.py")
+    tried: dict[str, Any] = tallies.read(asked.save, asked.seed, code).get("faults", {})
+    campaign, end = Campaign(asked.seed), time.monotonic() + 60 * asked.minutes
+    rows = {name: tried.setdefault(name, {"tried": 0, "lost": [], "seconds": 0.0}) for name in names}
+    adopt()
+    try:
+        for number in range(max(times.values())):  # all of them in turn, so that each was tried whenever it is stopped
+            for name, row in rows.items():
+                impossible = name in ROOT and os.geteuid() != 0
+                if impossible or number < row["tried"] or number >= times[name] or time.monotonic() > end:
+                    continue
+                before = Process.cpu_seconds
+                lost = campaign.attempt(name, number)
+                row["tried"] += 1
+                row["seconds"] += Process.cpu_seconds - before
+                if lost is not None:
+                    row["lost"].append(lost)
+                    print(f"lost: {name} {number}: {lost}", file=sys.stderr, flush=True)
+                tallies.write(asked.save, asked.seed, code, {"faults": tried})
     finally:
         shutil.rmtree(PLACE, ignore_errors=True)
-    return int(all_lost > 0)
+        print(table(rows), flush=True)
+    return int(any(row["lost"] for row in rows.values()))
+
+
+def table(rows: dict[str, Any]) -> str:
+    """What became of the faults."""
+    lines = ["| fault | tried | survived | lost | seconds of the processor each |", "|---|---|---|---|---|"]
+    for name, row in rows.items():
+        what = (getattr(Campaign, name).__doc__ or name).strip()
+        count, lost = row["tried"], len(row["lost"])
+        each = f"{row['seconds'] / count:.1f}" if count else "needs root" if name in ROOT else ""
+        lines.append(f"| {what} | {count} | {count - lost} | {lost} | {each} |")
+    return "\n".join(
+        [*lines, "", f"{sum(row['tried'] for row in rows.values()):,} faults at commit {tallies.commit()}"]
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import sys
@@ -14,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-PLACE = Path(tempfile.mkdtemp(prefix="vendirl-faults-"))
-"""Where everything happens."""
+PLACE = Path(tempfile.mkdtemp(prefix="vendirl-faults-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+"""Where everything happens: in memory, if that is possible, since what a process has written outlasts it there too."""
 
 # What JAX is told, before anything imports it: programs are kept here, and compiling must not take longer than they do.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -28,6 +29,34 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 class LostError(Exception):
     """What a fault destroyed."""
+
+
+def adopt() -> None:
+    """Become the parent of whatever a process leaves behind that was forked here, so that it can be seen."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def left_behind(seconds: float = 3.0) -> int:
+    """How many processes are still there that should have ended, after so many seconds; they are ended."""
+    deadline, there = time.monotonic() + seconds, Path(f"/proc/self/task/{os.getpid()}/children")
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.01)
+        except ChildProcessError:
+            return 0
+    pids = [int(pid) for pid in there.read_text().split()]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return len(pids)
+
+
+_SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER of prctl."""
 
 
 class Process:
@@ -47,6 +76,8 @@ class Process:
         if self.pid == 0:
             code = 70
             try:
+                signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which may be ignored here, under nohup or in a script
+                signal.signal(signal.SIGINT, signal.default_int_handler)
                 descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
                 os.dup2(descriptor, 1)
                 os.dup2(descriptor, 2)

@@ -1,11 +1,14 @@
 """A campaign of inputs that nobody means to give: each gives a result or a clear error, and none hangs.
 
-    python benchmarks/fuzz.py [--texts 1000000] [--files 100000] [--seed 0] [--jobs 2] [--save found.json]
+    python benchmarks/fuzz.py [--texts 1000000] [--files 100000] [--seed 0] [--jobs 2] [--save fuzz.json] [--minutes 10]
 
 Texts go to the parsers of similarities, methods, learners, environments and settings and to the readers of a run's
 JSON files, the list of a checkpoint among them; files of skill data (npz, and HDF5 in Minari's format) to `read`, and
 one in a hundred on to `evaluate` and `vendirl score`. Each input may take 1 s of the processor and 1 GB; what is not
 survived is printed and saved, and belongs into tests/corpus/texts.json once it is mended.
+
+What was tried is saved after every few thousand inputs. Whoever stops the campaign, or gave it some minutes only, goes
+on with it by the same command, as long as the code is the same; what it prints is the sum.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ import contextlib
 import functools
 import importlib.metadata
 import io
-import json
 import multiprocessing
 import os
 import resource
@@ -28,6 +30,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import tallies
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
@@ -35,10 +39,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
 TEXTS, FILES = 1_000_000, 100_000
 CHUNK = {"texts": 5_000, "files": 500}
 MEMORY = 2**30
-STUCK = 60.0
+STUCK = 300.0
 """Seconds after which a process that does not answer, not even to its own alarm, is ended."""
 EVALUATED = 100
 SIMILARITY = "mmd"
+OUTCOMES = ("accepted", "refused", "traceback", "hang", "memory", "silent NaN")
+Chunk = tuple[str, int, int]
+"""Kind of campaign, and numbers of its inputs, from one to before another."""
 Case = tuple[str, str, int, str, str, Any]
 """Kind of campaign, target, number, outcome, what was said, and the input, if it is plain."""
 
@@ -59,12 +66,13 @@ def work(pipe: Connection, at: Any) -> None:
             what, start, stop, seed = chunk
             tally: Counter[tuple[str, str]] = Counter()
             found: list[Case] = []
+            began = time.process_time()
             try:
                 tries[what](range(start, stop), seed, Path(folder), tally, found, at)
             except Exception:
                 found.append((what, "the campaign itself", at.value, "traceback", traceback.format_exc(), None))
                 tally["the campaign itself", "traceback"] += 1
-            pipe.send((tally, found))
+            pipe.send((tally, found, time.process_time() - began))
 
 
 def bound() -> None:
@@ -105,6 +113,7 @@ def try_files(
 
     from vendirl.data import read
 
+    _warm(folder)
     for number in numbers:
         at.value = number
         kind, path = fuzz_data.file(folder, number, seed)
@@ -129,6 +138,21 @@ def try_files(
         (folder / "trap").rmdir()
         tally["a pickle", "traceback"] += 1
         found.append(("files", "a pickle", at.value, "traceback", f"one of {numbers} was unpickled", None))
+
+
+@functools.cache
+def _warm(folder: Path) -> None:
+    """Read what is right, once: importing h5py and others is not part of the second that a file has."""
+    import numpy as np
+    from tests import fuzz_minari, fuzz_npz
+
+    from vendirl.data import read
+
+    rng = np.random.default_rng(0)
+    fuzz_minari.write(folder / "right", lambda *_: None, rng)
+    (folder / "right.npz").write_bytes(fuzz_npz.good(rng))
+    for path in (folder / "right", folder / "right.npz"):
+        read(path)
 
 
 def evaluated(path: str) -> None:
@@ -190,19 +214,69 @@ class Worker:
         return True
 
 
-def campaign(texts: int, files: int, seed: int, jobs: int) -> tuple[Counter[tuple[str, str]], list[Case]]:
-    """What became of the inputs, and those that were not survived."""
-    left = [
-        (what, start, min(start + CHUNK[what], count), seed)
-        for what, count in (("files", files), ("texts", texts))
-        for start in range(0, count, CHUNK[what])
-    ]
-    total, done, began, told = texts + files, 0, time.monotonic(), time.monotonic()
-    tally: Counter[tuple[str, str]] = Counter()
-    found: list[Case] = []
-    workers = [Worker() for _ in range(max(1, min(jobs, len(left))))]
+class Totals:
+    """What became of the inputs that were tried so far, in a file, so that the campaign can go on.
+
+    Args:
+        path: of the file.
+        seed: of the inputs; those of another seed, or tried by other code, are not added up.
+    """
+
+    def __init__(self, path: Path, seed: int):
+        self.path, self.seed, self.code = path, seed, tallies.code("tests/fuzz_*.py")
+        saved = tallies.read(path, seed, self.code)
+        self.done: list[Chunk] = [tuple(chunk) for chunk in saved.get("done", [])]
+        counts = {(kind, outcome): count for kind, outcome, count in saved.get("tally", [])}
+        self.tally: Counter[tuple[str, str]] = Counter(counts)
+        self.found: list[Case] = [tuple(case) for case in saved.get("found", [])]
+        self.seconds: float = saved.get("seconds", 0.0)
+
+    def left(self, what: str, count: int) -> list[Chunk]:
+        """What is still to be tried of so many inputs."""
+        free, start = [], 0
+        for _, first, stop in sorted(chunk for chunk in self.done if chunk[0] == what):
+            free += _chunks(what, start, min(first, count))
+            start = stop
+        return free + _chunks(what, start, count)
+
+    def tried(self, what: str) -> int:
+        """How many inputs have been."""
+        return sum(stop - start for kind, start, stop in self.done if kind == what)
+
+    def add(self, chunk: Chunk, tally: dict[tuple[str, str], int], found: list[Case], seconds: float) -> None:
+        """Add what became of some inputs, and save it."""
+        self.done.append(chunk)
+        self.tally.update(tally)
+        self.found += found
+        self.seconds += seconds
+        content = {
+            "seconds": round(self.seconds, 1),
+            "done": self.done,
+            "tally": [(*key, count) for key, count in sorted(self.tally.items())],
+            "found": self.found,
+        }
+        tallies.write(self.path, self.seed, self.code, content)
+
+    def __str__(self) -> str:
+        kinds = dict.fromkeys(kind for kind, _ in sorted(self.tally))
+        counts = {kind: [self.tally[kind, outcome] for outcome in OUTCOMES] for kind in kinds}
+        counts["all"] = [sum(column) for column in zip(*counts.values(), strict=True)] or [0] * len(OUTCOMES)
+        rows = [f"| {kind} | {' | '.join(f'{n:,}' for n in row)} |" for kind, row in counts.items()]
+        head = [f"| input | {' | '.join(OUTCOMES)} |", "|---" * (len(OUTCOMES) + 1) + "|"]
+        return "\n".join([*head, *rows])
+
+
+def _chunks(what: str, start: int, stop: int) -> list[Chunk]:
+    return [(what, first, min(first + CHUNK[what], stop)) for first in range(start, stop, CHUNK[what])]
+
+
+def campaign(totals: Totals, texts: int, files: int, jobs: int, minutes: float) -> None:
+    """Try what has not been tried yet."""
+    left = [*totals.left("files", files), *totals.left("texts", texts)]
+    began = told = time.monotonic()
+    workers = [Worker() for _ in range(min(jobs, len(left)))]
     for worker in workers:
-        worker.give(left.pop(0))
+        worker.give((*left.pop(0), totals.seed))
     while any(worker.chunk for worker in workers):
         busy = [worker for worker in workers if worker.chunk]
         ready = wait([worker.pipe for worker in busy], timeout=1.0)
@@ -212,37 +286,33 @@ def campaign(texts: int, files: int, seed: int, jobs: int) -> tuple[Counter[tupl
                 continue
             assert worker.chunk is not None
             what, start, stop, _ = worker.chunk
+            worker.chunk = None
             try:
-                counted, cases = worker.pipe.recv()
-                worker.chunk = None
-                done += stop - start
+                counted, cases, seconds = worker.pipe.recv()
             except EOFError:  # it died, in C code or by our hand; the rest of its chunk is tried by another one
                 number = max(start, worker.at.value)
                 outcome = "hang" if time.monotonic() - worker.moved >= STUCK else "traceback"
                 worker.process.join()
-                counted = {("process died", outcome): 1}
+                counted, seconds = {("process died", outcome): 1}, 0.0
                 cases = [(what, "process died", number, outcome, f"exit code {worker.process.exitcode}", None)]
-                done += number + 1 - start
-                worker.start()
-                worker.chunk = None
+                if start < number:  # what was tried before it is tried again, so that it is counted
+                    left.insert(0, (what, start, number))
                 if number + 1 < stop:
-                    left.insert(0, (what, number + 1, stop, seed))
-            tally.update(counted)
-            found += cases
+                    left.insert(0, (what, number + 1, stop))
+                start, stop = number, number + 1
+                worker.start()
+            totals.add((what, start, stop), counted, cases, seconds)
             for case in cases[:5]:
                 print(f"{case[0]} {case[2]} ({case[1]}): {case[3]}: {case[4][:300]!r}", flush=True)
-            if left:
-                worker.give(left.pop(0))
-        if time.monotonic() - told > 10:
+            if left and time.monotonic() - began < 60 * minutes:
+                worker.give((*left.pop(0), totals.seed))
+        if time.monotonic() - told > 30:
             told = time.monotonic()
-            print(f"{done:,} of {total:,} after {told - began:.0f} s, {len(found)} not survived", flush=True)
+            tried = f"{totals.tried('texts'):,} texts and {totals.tried('files'):,} files"
+            print(f"{tried} after {told - began:.0f} s, {len(totals.found)} not survived", flush=True)
     for worker in workers:
         worker.pipe.send(None)
         worker.process.join()
-    return tally, found
-
-
-OUTCOMES = ("accepted", "refused", "traceback", "hang", "memory", "silent NaN")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -252,23 +322,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--files", type=int, default=FILES)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--save", type=Path, default=Path("fuzz-found.json"), help="where what is found is written")
+    parser.add_argument("--save", type=Path, default=Path("fuzz.json"), help="where what became of them is added up")
+    parser.add_argument("--minutes", type=float, default=1e9, help="after how many minutes to stop, and go on later")
     asked = parser.parse_args(arguments)
-    start = time.monotonic()
-    tally, found = campaign(asked.texts, asked.files, asked.seed, asked.jobs)
-    seconds = time.monotonic() - start
-    print(f"{'input':24}" + "".join(f"{outcome:>12}" for outcome in OUTCOMES))
-    for kind in dict.fromkeys(kind for kind, _ in sorted(tally)):
-        print(f"{kind:24}" + "".join(f"{tally[kind, outcome]:12,}" for outcome in OUTCOMES))
-    print(f"{'all':24}" + "".join(f"{sum(tally[k, o] for k, o in tally if o == out):12,}" for out in OUTCOMES))
+    totals = Totals(asked.save, asked.seed)
+    campaign(totals, asked.texts, asked.files, max(1, asked.jobs), asked.minutes)
+    tried = f"{totals.tried('texts'):,} texts and {totals.tried('files'):,} files"
+    print(totals)
     print(
-        f"{asked.texts:,} texts and {asked.files:,} files in {seconds:.0f} s by {asked.jobs} processes: "
-        f"{len(found)} not survived"
+        f"\n{tried} of seed {asked.seed}, at commit {tallies.commit()}, in {totals.seconds:,.0f} s of the processor: ",
+        end="",
     )
-    if found:
-        asked.save.write_text(json.dumps(found, indent=1) + "\n")
-        print(f"they are in {asked.save}")
-    return len(found)
+    print(f"{len(totals.found)} not survived" + (f"; they are in {asked.save}" if totals.found else ""))
+    return len(totals.found)
 
 
 if __name__ == "__main__":

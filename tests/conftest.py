@@ -8,7 +8,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.compiling import LEVEL, QUICKLY
 
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")  # training spreads its scenes over them, as it does for a user
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small; threads would only wait for each other
@@ -20,6 +23,7 @@ CACHE = Path(tempfile.gettempdir()) / f"vendirl-tests-{_run}"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICKLY}".strip()
 
 import jax  # noqa: E402  (after what it is told above)
 from jaxtyping import install_import_hook  # noqa: E402
@@ -48,6 +52,11 @@ down to single additions, again for every test."""
 _forgot_at = 0.0
 
 
+def pytest_collection_modifyitems(items):
+    """The documents come first: each of them takes minutes, and nobody should wait for the last one alone."""
+    items.sort(key=lambda item: item.path.name != "test_documents.py")
+
+
 def pytest_runtest_teardown():
     """A process that goes through hundreds of tests forgets the programs of earlier ones, which nobody calls again."""
     global _forgot_at
@@ -65,6 +74,12 @@ def _held() -> float:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0.0
+
+
+@pytest.fixture
+def optimised(monkeypatch):
+    """Training is compiled as it is for users: for tests that train for longer than it takes to optimise."""
+    monkeypatch.setenv("XLA_FLAGS", os.environ["XLA_FLAGS"].replace(LEVEL, ""))
 
 
 def pytest_sessionfinish(session):

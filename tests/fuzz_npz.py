@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import pickle
@@ -74,7 +75,7 @@ def arrays(rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Skill data that are right, in some layout and type."""
     episodes, T, D = 6, 8, 3
     x = rng.normal(size=(episodes, T, D)) * 3
-    kind = rng.choice(["<f4", "<f8", "<f2", ">f8", "i1", "<i8", "u1"])
+    kind = pick(rng, ["<f4", "<f8", "<f2", ">f8", "i1", "<i8", "u1"])
     x = (np.abs(x) if kind == "u1" else x).astype(kind)
     lengths = rng.integers(4, T + 1, episodes)
     layout = rng.integers(3)
@@ -271,26 +272,43 @@ def wrong_shapes(rng, _) -> bytes:
 _ZEROS = 16 * 2**20
 
 
+def flushed(content: bytes) -> bytes:
+    """A part of a compressed stream, after which another may follow."""
+    deflate = zlib.compressobj(9, wbits=-15)
+    return deflate.compress(content) + deflate.flush(zlib.Z_FULL_FLUSH)
+
+
+@functools.cache
+def zeros() -> bytes:
+    """16 MiB of zeros, compressed."""
+    return flushed(bytes(_ZEROS))
+
+
+@functools.cache
+def checksum(header: bytes, count: int) -> int:
+    """Of a header and so many times 16 MiB of zeros."""
+    found = zlib.crc32(header)
+    for _ in range(count):
+        found = zlib.crc32(bytes(_ZEROS), found)
+    return found
+
+
 def bomb(rng, _) -> bytes:
     """A few kilobytes or megabytes that inflate to 64 MiB, or to 9 GiB."""
     count = int(rng.choice([4, 20, 300, 600]))
-    dtype = rng.choice(["<f8", "|u1", "<U1"])
+    dtype = pick(rng, ["<f8", "|u1", "<U1"])
     items = count * _ZEROS // np.dtype(dtype).itemsize
     shape = [(4, items // 4, 1), (1, 1, items), (items,), (items // 4, 4)][rng.integers(4)]
-    deflate = zlib.compressobj(9, wbits=-15)
     header = npy(np.zeros(0), descr=dtype, shape=shape)
-    start = deflate.compress(header) + deflate.flush(zlib.Z_FULL_FLUSH)
-    piece = deflate.compress(bytes(_ZEROS)) + deflate.flush(zlib.Z_FULL_FLUSH)
+    start, piece = flushed(header), zeros()
     name = rng.choice(["observations", "skill", "lengths", "feature_names", "actions"])
     members = packed({key: npy(x) for key, x in arrays(rng).items() if key != name}, True)
     size = len(header) + count * _ZEROS
     claimed = None if rng.random() < 0.5 else size  # the packed size may lie as well
     content = start + piece * count + b"\x03\x00"
-    crc = zlib.crc32(header)
-    for _ in range(count if count < 100 else 0):  # those that are refused unread need none
-        crc = zlib.crc32(bytes(_ZEROS), crc)
+    crc = checksum(header, count) if count < 100 else 0  # those that are refused unread need none
     return archive(
-        [*members, Member(f"{name}.npy".encode(), content, zipfile.ZIP_DEFLATED, size, packed=claimed, crc=0)]
+        [*members, Member(f"{name}.npy".encode(), content, zipfile.ZIP_DEFLATED, size, packed=claimed, crc=crc)]
     )
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from vendirl.score.large import LargeScore, vendi_score_of_items
     from vendirl.show.report import write_report
     from vendirl.similarity import Similarity, kernel_matrix
+    from vendirl.skills.policy_file import load_policy
+    from vendirl.skills.portable import Policy
     from vendirl.training import devices
     from vendirl.training.attainable import Attainable, attainable
     from vendirl.training.driver import load, train
@@ -35,28 +37,41 @@ __version__ = "0.1.0"
 
 # Where names are; they are imported when first asked for. Measuring and rewarding thus load no environment, network or
 # trainer, and the command line can speak to JAX before it is there.
-_PLACES = {
-    "data": ["Trajectories", "read"],
-    "evaluation": [
-        "Comparison",
-        "Difference",
-        "Diversity",
-        "Evaluation",
-        "Measure",
-        "compare",
-        "differences",
-        "effective_number",
-        "evaluate",
-    ],
-    "memory": ["FadingMemory", "Following", "Queue", "SkillMemory", "relabel"],
-    "similarity": ["Similarity", "kernel_matrix"],
-    "training.attainable": ["Attainable", "attainable"],
-    "training.driver": ["load", "train"],
-    "training.run": ["Run"],
-    "training.settings": ["Settings"],
-    "show.report": ["write_report"],
-    "score": ["Border", "Vendi", "vendi", "vendi_score", "vendi_score_features"],
-    "score.large": ["LargeScore", "vendi_score_of_items"],
+_PLACE = {
+    "Attainable": "training.attainable",
+    "Border": "score",
+    "Comparison": "evaluation",
+    "Difference": "evaluation",
+    "Diversity": "evaluation",
+    "Evaluation": "evaluation",
+    "FadingMemory": "memory",
+    "Following": "memory",
+    "LargeScore": "score.large",
+    "Measure": "evaluation",
+    "Policy": "skills.portable",
+    "Queue": "memory",
+    "Run": "training.run",
+    "Settings": "training.settings",
+    "Similarity": "similarity",
+    "SkillMemory": "memory",
+    "Trajectories": "data",
+    "Vendi": "score",
+    "attainable": "training.attainable",
+    "compare": "evaluation",
+    "differences": "evaluation",
+    "effective_number": "evaluation",
+    "evaluate": "evaluation",
+    "kernel_matrix": "similarity",
+    "load": "training.driver",
+    "load_policy": "skills.policy_file",
+    "read": "data",
+    "relabel": "memory",
+    "train": "training.driver",
+    "vendi": "score",
+    "vendi_score": "score",
+    "vendi_score_features": "score",
+    "vendi_score_of_items": "score.large",
+    "write_report": "show.report",
 }
 _MODULES = {
     "algorithms": "algorithms",
@@ -66,7 +81,6 @@ _MODULES = {
     "similarity": "similarity",
     "wrappers": "wrappers",
 }
-_PLACE = {name: f"vendirl.{place}" for place, names in _PLACES.items() for name in names}
 
 __all__ = [
     "Attainable",
@@ -79,6 +93,7 @@ __all__ = [
     "Following",
     "LargeScore",
     "Measure",
+    "Policy",
     "Queue",
     "Run",
     "Settings",
@@ -96,6 +111,7 @@ __all__ = [
     "evaluate",
     "kernel_matrix",
     "load",
+    "load_policy",
     "methods",
     "read",
     "relabel",
@@ -115,7 +131,7 @@ def __getattr__(name: str):
         return importlib.import_module(f"vendirl.{_MODULES[name]}")
     if name not in _PLACE:
         raise AttributeError(f"module 'vendirl' has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
+    found = globals()[name] = getattr(importlib.import_module(f"vendirl.{_PLACE[name]}"), name)
     return found
 
 

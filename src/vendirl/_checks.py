@@ -126,6 +126,12 @@ def widths(value: Any, name: str) -> None:
         whole_number(width, f"each width in {name}", most=10**6)
 
 
+def _names(value: Any, name: str) -> None:
+    right = isinstance(value, list | tuple) and all(isinstance(x, str | int) and not isinstance(x, bool) for x in value)
+    if not right:
+        raise ValueError(f'{name} must be a list of names or numbers, such as ("x", "y"), but is {shown(value)}')
+
+
 def _text(value: Any, name: str) -> None:
     if not isinstance(value, str):
         raise ValueError(f"{name} must be text, but is {shown(value)}")
@@ -147,6 +153,7 @@ _KINDS: dict[str, Callable[[Any, str], None]] = {
     "str": _text,
     "Sequence[int]": widths,
     "tuple[int, ...]": widths,
+    "tuple[str, ...]": _names,
 }
 Bounds = tuple[float, float]
 """The least and the most that a setting may be."""

@@ -89,7 +89,10 @@ def open_regular(path: str | os.PathLike[str], within: str | os.PathLike[str] | 
 def read_regular(path: str | os.PathLike[str], most_bytes: int, within: str | os.PathLike[str] | None = None) -> bytes:
     """The content of a file that others may have made: a regular one (see `open_regular`) of at most so many bytes."""
     with open_regular(path, within) as file:
-        content = file.read(most_bytes + 1)  # whatever size it claims to have
+        claimed = os.fstat(file.fileno()).st_size
+        content = file.read(min(claimed, most_bytes) + 1)  # memory is taken for as much as is asked for
+        if claimed < len(content) <= most_bytes:  # whatever size it claims to have
+            content += file.read(most_bytes + 1 - len(content))
     if len(content) > most_bytes:
         raise ValueError(f"{path} is larger than {most_bytes:,} bytes, which is more than such a file can need")
     return content

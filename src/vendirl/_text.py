@@ -100,7 +100,7 @@ class Expressions(Generic[T]):
         return found
 
     def _without_hyphens(self, text: str) -> str:
-        for name in self._known:
+        for name in sorted(self._known, key=len, reverse=True):  # a name may begin with another
             if "-" in name:
                 text = text.replace(name, name.replace("-", "_"))
         return text

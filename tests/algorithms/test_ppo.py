@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.compiling import compiled_as_for_users
 from vendirl.algorithms.ppo import PPO, advantages
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.spaces import Box, Discrete
@@ -109,7 +110,7 @@ class FourRewards(Probe):
         return probe_state(state.observation[0] + 1.0, 1.0, state.observation[0] >= 3.0)
 
 
-def train(environment, ppo, updates, *, scenes=16, steps=16, skills=1, reward=None, key=KEY, **network):
+def train(environment, ppo, updates, *, scenes=16, steps=16, skills=1, reward=None, key=KEY, jit=jax.jit, **network):
     """The policy after some updates, and its metrics (updates,). `reward(batch)` replaces the environment's own."""
     policy_key, reset_key, key = jax.random.split(key, 3)
     policy = NEW(
@@ -134,7 +135,7 @@ def train(environment, ppo, updates, *, scenes=16, steps=16, skills=1, reward=No
         metrics["reward"] = rewards.mean()
         return (eqx.filter(policy, eqx.is_array), opt_state, states, elapsed), metrics
 
-    @jax.jit
+    @jit
     def run(weights):
         opt_state = ppo.init(eqx.combine(weights, rest))
         states = jax.vmap(environment.reset)(jax.random.split(reset_key, scenes))
@@ -256,7 +257,8 @@ class Pendulum(Environment):
 def test_swings_up_a_pendulum():
     ppo = PPO(learning_rate=4e-3, discount=0.95, anneal=80)
     scaled = lambda batch: batch.reward / 8  # noqa: E731
-    _, metrics = train(Pendulum(), ppo, 80, scenes=64, steps=50, reward=scaled, hidden=(64, 64))
+    how = {"reward": scaled, "hidden": (64, 64), "jit": compiled_as_for_users}
+    _, metrics = train(Pendulum(), ppo, 80, scenes=64, steps=50, **how)
     returns = metrics["reward"] * 8 * 200
     assert returns[:4].mean() < -900
     assert returns[-8:].mean() > -300

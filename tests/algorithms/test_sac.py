@@ -15,7 +15,7 @@ from vendirl.environments.spaces import Box, Discrete
 from vendirl.skills.policy import SkillPolicy, noise
 from vendirl.skills.rollout import rollout
 from vendirl.training.driver import run
-from vendirl.training.problem import build
+from vendirl.training.problem import build, new_policy
 from vendirl.training.settings import Settings
 
 KEY = jax.random.key(0)
@@ -45,7 +45,14 @@ def train(environment, sac, updates, scenes=16, steps=8, skills=1, cumulants=Non
     """The policy and the learner after some updates, and the metrics of each."""
     policy_key, reset_key, learner_key, key = jax.random.split(KEY, 4)
     policy = eqx.filter_jit(SkillPolicy)(
-        environment.observation_size, environment.actions, skills, key=policy_key, hidden=(32, 32), squashed=True
+        environment.observation_size,
+        environment.actions,
+        skills,
+        key=policy_key,
+        hidden=(32, 32),
+        squashed=True,
+        activation=sac.activation,
+        deviation=sac.deviation,
     )
 
     def act(policy, states, elapsed, key):
@@ -107,9 +114,11 @@ def test_an_end_has_no_future(steps, whole, anew):
         np.testing.assert_allclose(q(sac, policy, learner, float(s)), value, atol=0.12)
 
 
-def test_the_actor_finds_the_best_action_for_each_state():
-    """With some entropy: without any the actor may run into the wall of the box, where tanh has no slope."""
-    policy, _, _ = train(NearReward(), dataclasses.replace(PLAIN, discount=0.0, temperature=0.1), 60)
+@pytest.mark.parametrize("changes", [{"temperature": 0.1}, {"noise": 0.2, "activation": "relu"}], ids=["sac", "ddpg"])
+def test_the_actor_finds_the_best_action_for_each_state(changes):
+    """With some entropy: without any the actor may run into the wall of the box, where tanh has no slope. With noise
+    after tanh and without entropy, the wall does not stop the gradient."""
+    policy, _, _ = train(NearReward(), dataclasses.replace(PLAIN, discount=0.0, **changes), 60)
     for s in (-1.0, 1.0):
         action = policy.mode(jnp.array([s]), 0, jnp.array(0.0))
         assert float(action[0]) == pytest.approx(s, abs=0.1)
@@ -128,6 +137,23 @@ def test_successor_features_are_the_discounted_sum_of_features():
     policy, learner, _ = train(TwoFeatures(), sac, 60, skills=2, cumulants=cumulants)
     for z in np.eye(2):
         np.testing.assert_allclose(q(sac, policy, learner, 0.0, z=z), [[2, 6], [2, 6]], atol=0.4)
+
+
+def test_rewards_with_a_part_beside_the_features_are_learned_as_values():
+    """Reward 1 for ever and features of which nothing is said: ψ·z = 1 / (1 - γ)."""
+    sac = dataclasses.replace(PLAIN, successor=True)
+    policy, learner, _ = train(Endless(), sac, 40, skills=2)
+    for z in np.eye(2):
+        np.testing.assert_allclose(q(sac, policy, learner, 0.0, z=z) @ z, 2.0, atol=0.15)
+
+
+def test_aps_pays_its_entropy_to_a_learner_of_successor_features():
+    """VISR's features are all of its reward; APS has a part beside them, which must not vanish."""
+    small = {"learner": "sac(successor=True)", "scenes": 4, "steps": 4 * 50 * 10, "hidden": (4,)}
+    for method, shape in (("visr", (50, 2)), ("aps", (50,))):
+        settings, loop = build(Settings(method=method, **small))
+        start = lambda key, settings=settings, loop=loop: loop.start(new_policy(settings, loop, key), key)  # noqa: E731
+        assert eqx.filter_eval_shape(start, KEY).learner.replay.rewards.shape[1:] == shape, method
 
 
 def test_returns_over_several_steps_by_hand():
@@ -193,6 +219,7 @@ def test_discrete_actions_are_refused():
 SMALL = Settings(similarity="mmd(scale=4)", skills=4, learner="sac", scenes=32, refill="shared", steps=32 * 50 * 60)
 
 
+@pytest.mark.usefixtures("optimised")
 def test_vendirl_learns_with_sac():
     """Four skills in the plane: of the attainable score nearly all, from a start of little more than 1."""
     sac = SAC(updates=32, batch=400, warmup=0, discount=0.99)

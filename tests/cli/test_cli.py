@@ -242,8 +242,14 @@ def test_score_says_what_cannot_be_decided_and_uses_the_similarity_of_a_run(skil
     x = generator.normal(size=(6, 5, 2)) + 9 * np.repeat(np.arange(3), 2)[:, None, None]
     np.savez(folder / "trajectories.npz", observations=x, skill=np.repeat(np.arange(3), 2))
     (folder / "settings.json").write_text(json.dumps({"settings": {"similarity": "mmd(scale=4)"}}))
-    assert main(["score", str(folder), "--json"]) == 0
-    assert set(json.loads(capsys.readouterr().out)[str(folder)]) == {"mmd(scale=4)", "overlap"}
+    for source in (folder, folder / "trajectories.npz"):
+        assert main(["score", str(source), "--json"]) == 0
+        assert set(json.loads(capsys.readouterr().out)[str(source)]) == {"mmd(scale=4)", "overlap"}
+    (folder / "seed-3").mkdir()
+    (folder / "trajectories.npz").rename(folder / "seed-3" / "trajectories.npz")
+    for source in (folder, folder / "seed-3"):
+        assert main(["score", str(source), "--json"]) == 0
+        assert set(json.loads(capsys.readouterr().out)[str(folder / "seed-3")]) == {"mmd(scale=4)", "overlap"}
     assert main(["score", str(folder), "--similarity", "mmd"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "cannot be decided with so few episodes" in printed
@@ -284,7 +290,14 @@ def test_compare_trains_scores_and_takes_up_what_is_there(tmp_path, capsys):
     assert table["methods"] == ["random", "vendirl [mmd(scale=4)]", "vendirl [cosine]"]
     assert np.shape(table["iqm"]) == (3, 2)
     assert len(table["scores"]["random"]["cosine"]) == 2
-    assert (out / "report.html").exists()
+    text = (out / "report.html").read_text(encoding="utf-8")
+    shown = json.loads(text.split('id="payload">')[1].split("</script>")[0])
+    assert [group["name"] for group in shown["groups"]] == table["methods"]
+    assert [len(group["sets"]) for group in shown["groups"]] == [2, 2, 2]  # every seed
+    assert len(shown["sets"]) == 6
+    assert all("learned" in group["learned"] or "lost" in group["learned"] for group in shown["groups"])
+    kept = table["evaluations"]["random"][0]["results"]["cosine"]
+    assert (kept["resamples"], kept["interval"]) == (0, None)  # nothing would be made of it
     before = {path: path.stat().st_mtime_ns for path in out.glob("*/summary.json")}
     assert len(before) == 3
     assert main(arguments) == 0  # all is done: nothing is trained again

@@ -43,6 +43,7 @@ def test_little_that_inflates_to_much_takes_no_memory(tmp_path, number):
     path.write_bytes(fuzz_npz.bomb(np.random.default_rng(number), tmp_path))
     found, said = fuzz_data.outcome(partial(read, path), (str(path),))
     assert found == "refused", said
+    assert "are compressed to" in said, "it was refused for another reason, and is no bomb"
 
 
 def test_the_judge_sees_what_is_wrong():

@@ -101,6 +101,15 @@ def test_uneven_episodes_and_ragged_lengths():
         assert result.repetition is None
 
 
+def test_without_resamples_there_is_no_interval_and_all_else_is_the_same():
+    few, none = (vr.evaluate(noisy(MEANS, 12, 0), "mmd", resamples=r, shuffles=20, measures=False)[0] for r in (20, 0))
+    assert few.interval is not None or few.repetition_note
+    assert none.repetition is none.limit is None
+    assert none.repetition_note == "none was asked for (resamples=0)"
+    assert (none.vendi_score, none.null, none.p_value) == (few.vendi_score, few.null, few.p_value)
+    vr.evaluate(noisy(MEANS, 12, 0), "mmd", resamples=2, shuffles=2, measures=False)  # the fewest there can be
+
+
 def test_many_observations_are_thinned_for_the_resamples_only(monkeypatch):
     import vendirl.evaluation.resampling as resampling
 
@@ -131,7 +140,7 @@ def test_results_are_plain_json_and_found_by_similarity():
     [
         ({"similarities": []}, "similarities is empty"),
         ({"confidence": 1.0}, "confidence must be between 0 and 1"),
-        ({"resamples": 1}, "resamples must be a whole number of at least 2"),
+        ({"resamples": 1}, "resamples must be at least 2, or 0 for no intervals"),
         ({"shuffles": 0}, "shuffles must be"),
         ({"seed": -1}, "seed must be"),
         ({"similarities": "mmd.on(7)"}, "7"),

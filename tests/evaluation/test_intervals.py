@@ -31,7 +31,7 @@ def test_both_intervals_cover_at_the_stated_rate_where_skills_are_apart():
         assert 0.82 <= np.mean([low <= true <= high for low, high in ends]) <= 0.97
 
 
-def test_identical_random_walks_get_a_repetition_that_covers_and_no_limit():
+def test_both_intervals_of_identical_random_walks_cover_and_the_limit_begins_at_1_unless_chance_is_ruled_out():
     """What was wrong: the interval for the limit, 1, held it in 0 of 20 draws, and one was [2.58, 3.92]."""
 
     def walks(seed, episodes=8):
@@ -41,9 +41,14 @@ def test_identical_random_walks_get_a_repetition_that_covers_and_no_limit():
     assert (few.repetition, few.limit) == (None, None)
     assert "at least 8 episodes of each skill" in few.limit_note
     again = np.mean([vr.effective_number(walks(1000 + seed), "mmd(scale=4)") for seed in range(200)])
-    found = [evaluated(walks(seed), "mmd(scale=4)") for seed in range(40)]
-    assert all(r.limit is None for r in found)
-    assert sum("are not told apart by these episodes" in r.limit_note for r in found) > 25
+    found = [evaluated(walks(seed), "mmd(scale=4)", shuffles=19) for seed in range(40)]
+    assert np.mean([r.limit[0] == 1 for r in found]) >= 0.85
+    assert all(r.limit[0] > 1 for r in found if r.p_value <= 0.05)
+    assert all(r.limit[0] < r.limit[1] for r in found)
+    outside = [r for r in found if r.vendi_score > r.limit[1]]
+    assert outside
+    assert all("few episodes inflate the score" in str(r) for r in outside)
+    assert not any("few episodes inflate" in str(r) for r in found if r.vendi_score <= r.limit[1])
     given = [r.repetition for r in found if r.repetition is not None]
     assert len(given) > 25
     assert np.mean([low <= again <= high for low, high in given]) >= 0.88
@@ -84,9 +89,7 @@ def test_a_score_is_always_in_its_repetition_and_if_not_in_its_limit_five_words_
         (fan(8, 10, 0, apart=40), "mmd", "at its ceiling"),
         (fan(8, 10, 0, noise=0), "mmd", "has the same score"),
         (fan(8, 8, 0, T=1), "overlap(neighbours=5)", "too short for overlap"),
-        (fan(3, 20, 0, apart=0.1), "mmd", "fewer than 5 skills do not average that out"),
         (np.random.default_rng(0).normal(size=(3, 15, 4, 2)), "overlap", "need not be alike under overlap"),
-        (np.where(np.arange(80).reshape(8, 10, 1, 1) == 3, 20, 1) * fan(8, 10, 0, apart=0.5), "mmd", "of the episodes"),
     ],
 )
 def test_intervals_that_would_not_hold_are_refused_with_the_reason(trajectories, similarity, reason):
@@ -96,6 +99,22 @@ def test_intervals_that_would_not_hold_are_refused_with_the_reason(trajectories,
     assert found.repetition_note in str(found)
     assert found.limit is None
     assert found.limit_note
+
+
+@pytest.mark.parametrize(
+    ("trajectories", "reason"),
+    [
+        (fan(3, 20, 0, apart=0.1), "fewer than 5 skills do not average that out"),
+        (np.where(np.arange(80).reshape(8, 10, 1, 1) == 3, 20, 1) * fan(8, 10, 0, apart=0.5), "of the episodes"),
+    ],
+)
+def test_a_repetition_may_be_refused_where_a_limit_is_given(trajectories, reason):
+    found = evaluated(trajectories)
+    assert found.repetition is None
+    assert f"no interval of a repetition: {found.repetition_note}" in str(found)
+    assert reason in found.repetition_note
+    assert 1 <= found.limit[0] < found.limit[1] <= found.ceiling
+    assert "of the score that infinitely many episodes would have" in str(found)
 
 
 def test_the_scale_goes_there_and_back_and_ends_where_scores_do():

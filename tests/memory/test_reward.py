@@ -9,6 +9,7 @@ import pytest
 
 import vendirl as vr
 from tests import reference
+from tests.compiling import compiled_as_for_users
 from tests.generators import PRECISIONS, precision, skill_set, tolerance
 from vendirl import similarity as s
 
@@ -59,6 +60,9 @@ def relabel(k, memory, skill, observations, transform="raw", q=1.0):
     return vr.relabel(k, memory, skill, observations, transform, q)
 
 
+fill = jax.jit(vr.SkillMemory.fill)
+
+
 def close(found, expected, dtype, n=4):
     """Rewards are differences of scores of size n, so that n is what the tolerance is relative to."""
     np.testing.assert_allclose(found, expected, rtol=tolerance(dtype), atol=tolerance(dtype) * n / 2)
@@ -76,7 +80,7 @@ def test_relabelling_is_the_loop_of_algorithm_1(name, dtype):
     trajectories, observations, g = setting(7)
     expected, after = reference.algorithm_1(pairwise, trajectories, g, observations)
     with precision(dtype):
-        memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories, dtype))
+        memory = fill(k, jnp.asarray(trajectories, dtype))
         rewards, memory = relabel(k, memory, g, jnp.asarray(observations, dtype))
         assert rewards.dtype == dtype
         close(rewards, expected, dtype)
@@ -97,7 +101,7 @@ def test_transforms_and_orders(name, q, transform):
     k, pairwise = CASES[name]
     trajectories, observations, g = setting(3)
     expected, _ = reference.algorithm_1(pairwise, trajectories, g, observations, transform, q)
-    memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories, jnp.float32))
+    memory = fill(k, jnp.asarray(trajectories, jnp.float32))
     close(relabel(k, memory, g, jnp.asarray(observations, jnp.float32), transform, q)[0], expected, np.float32)
 
 
@@ -118,7 +122,7 @@ def test_chunks_of_any_length_from_any_position(name, chunk, N):
     k, pairwise = CASES[name]
     trajectories, observations, g = setting(11, N=N, c=23)
     expected, after = reference.algorithm_1(pairwise, trajectories, g, observations, "derivative")
-    memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories, jnp.float32))
+    memory = fill(k, jnp.asarray(trajectories, jnp.float32))
     found = []
     for start in range(0, len(observations), chunk):
         part = jnp.asarray(observations[start : start + chunk], jnp.float32)
@@ -135,7 +139,7 @@ def test_chunks_are_the_same_to_1e_9_in_float64():
     expected, _ = reference.algorithm_1(pairwise, trajectories, g, observations)
     with precision(np.float64):
         for chunk in (1, 7, 30):
-            memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories))
+            memory = fill(k, jnp.asarray(trajectories))
             found = []
             for start in range(0, 30, chunk):
                 rewards, memory = relabel(k, memory, g, jnp.asarray(observations[start : start + chunk]))
@@ -147,7 +151,7 @@ def test_following_in_chunks_without_storing_is_relabelling_at_once():
     k, pairwise = CASES["sum"]
     trajectories, observations, g = setting(4, c=12)
     expected, _ = reference.algorithm_1(pairwise, trajectories, g, observations, "derivative")
-    memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories, jnp.float32))
+    memory = fill(k, jnp.asarray(trajectories, jnp.float32))
     following, border = vr.Following.start(memory, jnp.asarray(g)), vr.Border.of(memory.kernel, 1.0, k.psd)
     observe = jax.jit(lambda following, part: following.observe(k, memory, border, part, "derivative"))
     found = []
@@ -162,7 +166,7 @@ def test_successive_skills_see_each_other():
     """After one skill has been followed, the next is compared with what it has become."""
     k, pairwise = CASES["mmd"]
     trajectories, observations, _ = setting(5)
-    memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories, jnp.float32))
+    memory = fill(k, jnp.asarray(trajectories, jnp.float32))
     after = trajectories
     for g in (1, 3, 1):
         expected, after = reference.algorithm_1(pairwise, after, g, observations + g)
@@ -184,7 +188,7 @@ def test_256_scenes_by_vmap(name, dtype):
         def scene(x, g, y):
             return vr.relabel(k, vr.SkillMemory.fill(k, x), g, y)[0]
 
-        found = jax.jit(jax.vmap(scene))(x, g, y)
+        found = compiled_as_for_users(jax.vmap(scene))(x, g, y)
         expected = [reference.algorithm_1(pairwise, x, g, y)[0] for x, y, g in cases]
         close(found, expected, dtype, n=3)
 
@@ -194,7 +198,7 @@ def test_a_border_shared_by_scenes_is_that_of_each_scene(name, q):
     k, _ = CASES[name]
     trajectories, _, _ = setting(9)
     rng = np.random.default_rng(0)
-    memory = vr.SkillMemory.fill(k, jnp.asarray(trajectories, jnp.float32))
+    memory = fill(k, jnp.asarray(trajectories, jnp.float32))
     g = jnp.asarray(rng.integers(0, 4, 256))
     y = jnp.asarray(rng.integers(-24, 25, (256, 3, 2)) / 16, jnp.float32)
 
@@ -226,7 +230,7 @@ def test_a_fading_memory_follows_its_recurrence(dtype):
         expected.append(reference.vendi_score(K))
     with precision(dtype):
         for chunk in (1, 9):
-            memory = vr.FadingMemory.fill(k, jnp.asarray(trajectories, dtype))
+            memory = jax.jit(vr.FadingMemory.fill)(k, jnp.asarray(trajectories, dtype))
             found = []
             for start in range(0, 9, chunk):
                 rewards, memory = relabel(k, memory, g, jnp.asarray(observations[start : start + chunk], dtype))
@@ -237,7 +241,7 @@ def test_a_fading_memory_follows_its_recurrence(dtype):
 
 def test_one_skill_scores_one():
     k = s.mmd()
-    memory = vr.SkillMemory.fill(k, jnp.zeros((1, 3, 2)))
+    memory = fill(k, jnp.zeros((1, 3, 2)))
     for transform, reward in {"raw": 1, "derivative": 0, "penalty": 0, "log": 0}.items():
         np.testing.assert_allclose(vr.relabel(k, memory, 0, jnp.ones((4, 2)), transform)[0], reward, atol=1e-6)
 

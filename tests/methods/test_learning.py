@@ -10,6 +10,8 @@ import pytest
 from vendirl.training.driver import run
 from vendirl.training.settings import Settings
 
+pytestmark = pytest.mark.usefixtures("optimised")
+
 # Method -> what it is after, which way is better, and a score that it must reach and random skills are far from.
 OBJECTIVES = {
     "diayn": ("accuracy", 1, 5.0),

@@ -18,16 +18,13 @@ from vendirl.methods.csf import CSF
 from vendirl.methods.dads import DADS
 from vendirl.methods.diayn import DIAYN
 from vendirl.methods.diayn_sn import DIAYNSN
-from vendirl.methods.disk import DISk, States
 from vendirl.methods.eigenoptions import Eigenoptions, Laplacian
 from vendirl.methods.fitted import Fit, firsts, network
 from vendirl.methods.lsd import LSD
 from vendirl.methods.metra import METRA, Encoder
-from vendirl.methods.particles import nearest, particle_entropy
 from vendirl.methods.problem import Problem
 from vendirl.methods.random import FromEnvironment, Random
 from vendirl.methods.spectral import contracted, spectral_bound
-from vendirl.methods.vic import RVIC, VIC
 from vendirl.methods.visr import APS, VISR, infer_skill
 from vendirl.methods.wurl import WURL, Targets, transport
 from vendirl.similarity import mmd
@@ -99,27 +96,6 @@ def test_what_is_learned_stays_contracted(method):
     for _ in range(5):
         state, _ = method.learn(state, rows, KEY)
     assert max(np.linalg.norm(np.asarray(layer.weight), 2) for layer in state.model.layers) <= 1
-
-
-def test_vic_pays_at_the_end_of_the_episode_only():
-    rows = batch(TWO, [0, 1])
-    model = linear([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])  # of (s_0, s')
-    rewards = np.asarray(VIC().rewards(model, rows))
-    assert (rewards[:, 0] == 0).all()
-    assert rewards[0, 1] == pytest.approx(log_softmax([2.0, 0.0])[0] + math.log(2), rel=1e-5)
-    loss, _ = VIC().loss(model, rows, KEY)
-    assert float(loss) == pytest.approx(-log_softmax([2.0, 0.0])[0], rel=1e-5)
-    none = batch(TWO, [0, 1], ended=np.zeros((2, 2), bool))
-    assert float(VIC().loss(model, none, KEY)[0]) == 0
-
-
-def test_rvic_pays_what_the_beginning_adds():
-    rows = batch(TWO, [0, 1])
-    relative, absolute = linear([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]), linear([[1.0, 0.0], [0.0, 1.0]])
-    np.testing.assert_allclose(RVIC().rewards((relative, absolute), rows), 0, atol=1e-6)  # the end says it all
-    blind = linear([[0.0, 0.0], [0.0, 0.0]])
-    expected = log_softmax([2.0, 0.0])[0] + math.log(2)
-    assert float(RVIC().rewards((relative, blind), rows)[0, 1]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_firsts_are_the_beginnings_of_episodes():
@@ -213,12 +189,6 @@ def test_methods_say_which_skill_reaches_a_goal():
         found(Random(), identity)
 
 
-def test_particles():
-    x = jnp.array([[0.0], [1.0], [3.0], [7.0]])
-    np.testing.assert_allclose(nearest(x, x, 2), [[0, 1], [0, 1], [0, 2], [0, 4]], atol=1e-5)
-    np.testing.assert_allclose(particle_entropy(x[None], 2, 4)[0], np.log1p([0.5, 0.5, 1, 2]), atol=1e-5)
-
-
 def test_becl_is_a_softmax_over_one_state_of_each_skill():
     rows = batch(TWO, [0, 1])  # all states of a skill have the same direction, so the draw does not matter
     model = linear(np.eye(2))
@@ -236,27 +206,6 @@ def test_cic_contrasts_a_transition_with_the_skills_of_all_scenes():
     share = log_softmax([1 / 0.5, 0.0])[0]
     assert float(method.loss((f, linear(np.eye(2))), rows, KEY)[0]) == pytest.approx(-share, rel=1e-5)
     np.testing.assert_allclose(method.rewards((f, linear(np.eye(2))), rows), share, atol=1e-5)  # its own neighbour
-
-
-def test_disk_pays_distance_to_earlier_skills_less_distance_to_its_own():
-    kept = jnp.stack([jnp.zeros((4, 2)), jnp.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [2.0, 0.0]])])
-    state = States(kept, jnp.array(9), jnp.array(10))
-    method = bound(DISk(states=4, neighbours=1, consistency=0.5), scenes=3)
-    rows = batch([TWO[0]], [1])
-    np.testing.assert_array_equal(method.goals(state, jnp.array(9), KEY), [1, 1, 1])
-    _, rewards, _ = method.reward(state, rows)
-    α = 0.5 * (9 - 5) / 5
-    np.testing.assert_allclose(rewards, [[1 - α * 0, 2 - α * 0]], atol=1e-4)
-    first = States(kept, jnp.array(0), jnp.array(10))
-    np.testing.assert_allclose(method.reward(first, rows)[1], 0, atol=1e-5)  # nothing came before, and α is 0
-
-
-def test_disk_keeps_no_more_states_than_there_are():
-    method = bound(DISk(states=128), scenes=3)
-    state = method.start(POLICY, KEY)
-    rows = batch([TWO[0]] * 3, [0, 0, 0])
-    state, _ = method.learn(state, rows, KEY)
-    np.testing.assert_array_equal(state.kept[0], np.asarray(rows.next_observation).reshape(6, 2))
 
 
 def test_sliced_transport_is_the_best_assignment_in_one_dimension():
@@ -337,4 +286,5 @@ def test_all_the_named_methods_are_there():
     names = "vendirl diayn diayn-sn vic rvic dads lsd metra csf visr aps becl cic disk wurl eigenoptions random"
     assert set(names.split()) <= set(known())
     assert isinstance(parse_method("random"), Random)
+    assert isinstance(parse_method("diayn-sn-braxlines + diayn-sn"), Combined)  # a name that begins with another
     assert isinstance(parse_method("environment"), FromEnvironment)

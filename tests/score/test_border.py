@@ -10,6 +10,7 @@ import pytest
 
 import vendirl as vr
 from tests import reference
+from tests.compiling import compiled_as_for_users
 from tests.generators import KINDS, PRECISIONS, PSD_KINDS, kernel, precision, tolerance
 
 
@@ -65,7 +66,7 @@ def test_scores_under_vmap_at_batch_256(dtype, n, q, psd):
     K, g, rows = zip(*(bordered(rng, n, PSD_KINDS[i % len(PSD_KINDS)], 3) for i in range(256)), strict=True)
     with precision(dtype):
         K, rows = jnp.asarray(K, dtype), jnp.asarray(rows, dtype)
-        mapped = jax.jit(jax.vmap(lambda K, g, rows: vr.Border.of(K, q, psd).scores(g, rows)))
+        mapped = compiled_as_for_users(jax.vmap(lambda K, g, rows: vr.Border.of(K, q, psd).scores(g, rows)))
         found = mapped(K, jnp.asarray(g), rows)
         expected = [expected_scores(*case, q) for case in zip(K, g, rows, strict=True)]
         np.testing.assert_allclose(found, expected, rtol=tolerance(dtype))

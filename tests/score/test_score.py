@@ -13,13 +13,14 @@ from hypothesis import given
 
 import vendirl as vr
 from tests import reference
+from tests.compiling import compiled_as_for_users
 from tests.generators import KINDS, PRECISIONS, PSD_KINDS, kernel, kernels, precision, tolerance
 
 ORDERS = (0, 0.5, 1, 1.0001, 2, 3, 1000, math.inf)
 ABOVE = (1, 1.0001, 2, 3, 1000, math.inf)
 seeds = st.integers(0, 2**32 - 1)
-compiled = jax.jit(vr.vendi_score, static_argnames=("q", "psd"))
-mapped = jax.jit(jax.vmap(vr.vendi_score, (0, None)), static_argnums=1)
+compiled = compiled_as_for_users(vr.vendi_score, static_argnames=("q", "psd"))
+mapped = compiled_as_for_users(jax.vmap(vr.vendi_score, (0, None)), static_argnums=1)
 
 
 def noise(dtype, n):
@@ -121,8 +122,8 @@ def test_vendi_of_batches_in_the_graph(dtype):
     rng = np.random.default_rng(0)
     with precision(dtype):
         K = jnp.asarray([kernel(rng, 5, KINDS[i % len(KINDS)]) for i in range(256)], dtype)
-        eager, jitted = vr.vendi(K, [1, 2]), jax.jit(lambda K: vr.vendi(K, [1, 2]))(K)
-        mapped = jax.jit(jax.vmap(lambda K: vr.vendi(K, [1, 2])))(K)
+        eager, jitted = vr.vendi(K, [1, 2]), compiled_as_for_users(lambda K: vr.vendi(K, [1, 2]))(K)
+        mapped = compiled_as_for_users(jax.vmap(lambda K: vr.vendi(K, [1, 2])))(K)
         for found in (eager, jitted, mapped):
             assert found.score.shape == (256, 2)
             assert found.spectrum.shape == (256, 5)

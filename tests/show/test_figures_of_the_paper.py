@@ -1,6 +1,7 @@
 """The paper's figures, drawn by one command each, show what the paper shows."""
 
 import numpy as np
+import pytest
 
 from vendirl.show.figure2 import figure2
 from vendirl.show.figure6 import draw_boundary, posterior
@@ -9,6 +10,7 @@ from vendirl.training.driver import begin
 from vendirl.training.settings import Settings
 
 
+@pytest.mark.usefixtures("optimised")
 def test_figure_2_random_skills_overlap_and_trained_ones_do_not(tmp_path):
     """The paper's random skills score 2.646 of 8 and its trained ones 7.617."""
     scores = figure2(tmp_path / "figure2.png")

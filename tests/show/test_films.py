@@ -14,7 +14,7 @@ import imageio_ffmpeg
 import vendirl as vr
 from vendirl.environments import Box, Environment, EnvironmentFailure, HostEnvironment, Scenes, State, Step
 from vendirl.show import films as video
-from vendirl.show.report.payload import videos
+from vendirl.show.report.of_run import videos
 from vendirl.training.driver import begin
 from vendirl.training.problem import Objects
 

@@ -1,5 +1,6 @@
 """Episodes as they were: true lengths, and nothing from beyond an end."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from vendirl.data import read_npz, write_npz
 from vendirl.environments import Box, HostEnvironment, Scenes, Step
 from vendirl.skills.episodes import first_episodes
 from vendirl.skills.rollout import Transition
+from vendirl.training.blocks import make_block
 from vendirl.training.driver import begin
 from vendirl.training.problem import Objects
 
@@ -32,13 +34,23 @@ def test_an_episode_goes_from_its_first_observation_to_its_first_end():
     assert data.rewards.tolist() == data.actions[:, 0].tolist() == [0, 1, 4, 5, 6, 7]
 
 
-def test_hopper_falls_when_it_falls_in_gymnasium_and_stays_there(tmp_path):
+@pytest.mark.parametrize("trained", [False, True])
+def test_hopper_falls_when_it_falls_in_gymnasium_and_stays_there(tmp_path, trained):
     gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed (vendirl[gymnasium])")
     pytest.importorskip("mujoco", reason="mujoco is not installed (vendirl[gymnasium])")
     settings = vr.Settings(
-        "gymnasium:Hopper-v5(episode_length=60)", "mmd(scale=1).on(x_velocity)", skills=2, method="random", scenes=8
-    )
+        "gymnasium:Hopper-v5(episode_length=60)", "mmd(scale=1).on(x_velocity)", skills=2, method="environment",
+        scenes=4, steps=2 * 4 * 60, hidden=(4,), ppo={"minibatches": 1, "epochs": 1, "learning_rate": 0.03},
+    )  # fmt: skip
     run = begin(settings)
+    if trained:
+        block = make_block(run.loop, run.training, 1, settings.seed)
+        arrays, static = eqx.partition(run.training, eqx.is_array)
+        before, (arrays, _) = run.training.policy, block(arrays)
+        block.close()
+        run.training = eqx.combine(arrays, static)
+        assert run.done == run.epochs == 2
+        assert np.abs(before.actor.layers[0].weight - run.training.policy.actor.layers[0].weight).max() > 0.01
     data = run.episodes(episodes=3, deterministic=False)
     ends = np.cumsum(data.lengths)
     actions = np.split(data.actions, ends[:-1])
@@ -63,6 +75,8 @@ def test_hopper_falls_when_it_falls_in_gymnasium_and_stays_there(tmp_path):
     world.close()
     assert data.terminated.any()
     assert data.lengths.min() < 60
+    if trained:
+        return
     again = read_npz(write_npz(tmp_path / "skills.npz", data))
     for name in ("observations", "lengths", "skill", "actions", "rewards", "first_observations", "terminated"):
         assert np.array_equal(getattr(again, name), getattr(data, name)), name

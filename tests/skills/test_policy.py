@@ -1,3 +1,5 @@
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -173,3 +175,37 @@ def test_refuses_what_makes_no_policy():
         SkillPolicy(2, Box(2), 0, key=KEY)
     with pytest.raises(ValueError, match=r"hidden=\(\) must name at least one layer"):
         SkillPolicy(2, Box(2), 1, key=KEY, hidden=())
+
+
+def test_noise_of_one_deviation_is_added_after_tanh_and_kept_inside_the_box():
+    policy = SkillPolicy(1, Box(1, -2.0, 2.0), 1, key=jax.random.key(0), hidden=(4,), squashed=True, deviation=0.5)
+    skill, s, t = policy.skill(0), jnp.ones(1), jnp.array(0.0)
+    middle = float(skill.mode(s, t)[0])
+    assert middle == pytest.approx(2 * math.tanh(float(policy.actor.layers[-1](_hidden(policy, s, t))[0])), rel=1e-5)
+    action, log_prob = skill.act(s, t, jnp.array([0.3]))
+    assert float(action[0]) == pytest.approx(middle + 2 * 0.5 * 0.3, rel=1e-5)
+    assert float(log_prob) == 0
+    assert float(skill.act(s, t, jnp.array([9.0]))[0][0]) == 2
+    assert float(jax.grad(lambda x: skill.act(x, t, jnp.array([9.0]))[0][0])(s)[0]) != 0
+
+
+def _hidden(policy, s, t):
+    """The hidden layer of the actor, for skill 0 of one, by hand."""
+    layer = policy.actor.layers[0]
+    return jnp.tanh(layer(jnp.concatenate([s, jnp.ones(1)])))
+
+
+def test_networks_with_relu_are_the_same_one_by_one_and_over_scenes():
+    from vendirl.skills.networks import Network
+
+    sizes = (3, 5, 4, 2)
+    network = Network(sizes, 1.0, jax.random.normal(jax.random.key(0), (Network.size(sizes),)), "relu")
+    x, z = jax.random.normal(jax.random.key(1), (2, 4, 6)), jax.random.normal(jax.random.key(2), (1, 4))
+    h = np.concatenate([np.asarray(x), np.broadcast_to(np.asarray(z)[:, :, None], (1, 4, 6))]).reshape(3, -1).T
+    for i, layer in enumerate(network.layers):
+        h = h @ np.asarray(layer.weight).T + np.asarray(layer.bias)
+        h = np.maximum(h, 0) if i < 2 else h
+    np.testing.assert_allclose(network.of_scenes(x, z).reshape(2, -1).T, h, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(network(jnp.array([x[0, 0, 0], x[1, 0, 0], z[0, 0]])), h[0], rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="activation"):
+        Network(sizes, 1.0, jnp.zeros(Network.size(sizes)), "sine")

@@ -61,3 +61,15 @@ def test_gaussian_and_box():
 def test_sizes_are_checked():
     with pytest.raises(ValueError, match="size must be at least 1"):
         Sphere(0)
+
+
+def test_what_lies_between_goals_is_a_goal():
+    weights = jnp.array([0.25, 0.75])
+    circle = Sphere(2).mixed(jnp.eye(2), weights)
+    np.testing.assert_allclose(circle, np.array([1.0, 3.0]) / np.sqrt(10), rtol=1e-6)
+    with pytest.raises(ValueError, match="opposite"):
+        Sphere(2).mixed(jnp.array([[1.0, 0.0], [-1.0, 0.0]]), jnp.array([0.5, 0.5]))
+    goals = jnp.asarray(np.random.default_rng(0).normal(size=(4000, 2, 3)), jnp.float32)
+    drawn = jax.jit(jax.vmap(Gaussian(3).mixed, (0, None)))(goals, weights)
+    np.testing.assert_allclose(np.cov(drawn.T), np.eye(3), atol=0.1)  # as each of them is distributed
+    np.testing.assert_allclose(Cube(2).mixed(jnp.array([[1.0, -1.0], [-1.0, -1.0]]), weights), [-0.5, -1.0])

@@ -1,13 +1,16 @@
 """Checkpoints are whole or refused, and one that is damaged does not stand in the way of the one before."""
 
 import errno
+import hashlib
 import json
+import os
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests import fuzz_texts
 from vendirl.training import checkpoint
 
 TREE = {"a": jnp.arange(6.0).reshape(2, 3), "key": jax.random.key(7), "count": jnp.array(3)}
@@ -54,6 +57,27 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
         (tmp_path / "10.json").write_text("{")
     with pytest.raises(ValueError, match=r"damaged"):
         checkpoint.load(tmp_path, 10, TREE, "mine")
+
+
+@pytest.mark.parametrize("what", ["pipe", "endless", "elsewhere"])
+def test_a_forged_list_opens_no_pipe_and_follows_no_link(tmp_path, what):
+    """A list that gives such a file the size under which it is found was believed, and the file opened."""
+    place = tmp_path / "checkpoints"
+    (place / "10").mkdir(parents=True)
+    files = {"d": [-1, "0" * 64]}
+    if what == "pipe":
+        os.mkfifo(place / "10" / "d")
+    elif what == "endless":
+        (place / "10" / "d").symlink_to("/dev/zero")
+    else:
+        (place / "10").rmdir()
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "d").write_bytes(b"")
+        (place / "10").symlink_to(tmp_path / "other")
+        files = {"d": [0, hashlib.sha256(b"").hexdigest()]}
+    (place / "10.json").write_text(json.dumps({"fingerprint": "mine", "arrays": {}, "files": files}))
+    with fuzz_texts.in_time(2.0), pytest.raises(checkpoint.DamagedError, match=r"is a link, (a pipe|which could)"):
+        checkpoint.load(place, 10, {}, ["mine"])
 
 
 def spoil(folder):

@@ -16,3 +16,4 @@ def test_what_was_saved_survives_kills_signals_and_failing_writes():
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("| 1 | 1 | 0 |") == len(FAULTS), done.stdout
+    assert "3 faults at commit" in done.stdout

@@ -51,7 +51,7 @@ def test_where_nothing_can_be_locked_that_is_said(tmp_path, monkeypatch, number)
 def test_leftovers_of_a_write_block_nothing(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
-    for name in (".settings.json.123", ".trajectories.npz.9.npz", LOCK):
+    for name in (".settings.json.123", ".trajectories.npz.9.npz", ".untrained.npz.9.npz", LOCK):
         (folder / name).write_text("")
     with claimed(folder, Settings()) as there:
         assert not there

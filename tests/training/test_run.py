@@ -85,7 +85,7 @@ def test_a_run_leaves_a_folder_that_can_be_loaded(trained):
 
 @pytest.mark.parametrize("devices", [1, 2])
 def test_resuming_is_bit_for_bit(tmp_path, devices):
-    settings = dataclasses.replace(TINY, devices=devices)
+    settings = dataclasses.replace(TINY, devices=devices, coverage=("x", "y"), cell=0.1)
     whole = run(settings)
 
     class EnoughError(Exception):
@@ -100,16 +100,25 @@ def test_resuming_is_bit_for_bit(tmp_path, devices):
         run(settings, tmp_path / "run", progress=stop)
     resumed = run(settings, tmp_path / "run", resume=True)
     assert_identical(whole, resumed)
-    rows = [json.loads(line)["epoch"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert rows == [10, 20, 30, 40]
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in rows] == [10, 20, 30, 40]
+    # What training visited is counted on, and who loads the run knows it.
+    np.testing.assert_array_equal(resumed.training.visited.places, whole.training.visited.places)
+    cells = [row["coverage"] for row in rows]
+    assert 0 < cells[0] <= cells[1] <= cells[2] <= cells[3]
+    expected = {"cells": [cells[3]], "exact": [True], "features": ["x", "y"], "cell": 0.1}
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["coverage"] == expected
+    assert vr.load(tmp_path / "run").coverage == whole.coverage == expected
 
 
 def test_seeds_at_once_are_each_reported(tmp_path):
-    this = run(dataclasses.replace(TINY, seeds=3, steps=8 * 50 * 10), tmp_path / "run")
+    this = run(dataclasses.replace(TINY, seeds=3, steps=8 * 50 * 10, coverage=("x",), cell=0.01), tmp_path / "run")
     assert this.scores.shape == (3,)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert list(summary["seeds"]) == ["0", "1", "2"]
     assert len(set(summary["seeds"].values())) == 3
+    assert summary["coverage"]["cells"] == this.history[-1]["coverage"]
+    assert len(summary["coverage"]["cells"]) == 3
     assert (tmp_path / "run" / "seed-2" / "trajectories.npz").exists()
     assert_identical(this, vr.load(tmp_path / "run"))
 

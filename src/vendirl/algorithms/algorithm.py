@@ -41,8 +41,21 @@ Result = TypeVar("Result")
 Kind = TypeVar("Kind", bound="type[Algorithm]")
 
 
-def _as_it_is(function: Callable[[PyTree, PyTree], Result]) -> Callable[[PyTree, PyTree], Result]:
-    return function
+def _as_it_is(x: Result) -> Result:
+    return x
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """What a method learns from the very transitions that a learner replays, in each of the learner's gradient steps.
+
+    Attributes:
+        learn: (state, stretches, key) -> the state after a step on them, and metrics.
+        rewards: (state, stretches) -> the rewards that they have then.
+    """
+
+    learn: Callable[[PyTree, Transition, PRNGKeyArray], tuple[PyTree, Metrics]]
+    rewards: Callable[[PyTree, Transition], Rewards]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +68,7 @@ class Context:
         averaged: makes of f(x, batch) the same function, averaged over the devices' shares of the batch.
         rewards_now: the rewards that stored stretches of scenes would have now; None if those that were paid count.
         whole_stretches: whether `rewards_now` needs stretches as they were collected, rather than single transitions.
+        replayed: what stored stretches of scenes are now: as they were, or another skill's.
     """
 
     remaining: Float[ArrayLike, ""] = 1.0
@@ -62,6 +76,7 @@ class Context:
     averaged: Callable[[Callable[[PyTree, PyTree], Any]], Callable[[PyTree, PyTree], Any]] = _as_it_is
     rewards_now: Callable[[Transition], Rewards] | None = None
     whole_stretches: bool = False
+    replayed: Callable[[Transition], Transition] = _as_it_is
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,11 +88,19 @@ class Algorithm(abc.ABC):
     """Whether it wants policies whose continuous actions are squashed into their box."""
     spreads: ClassVar[bool] = False
     """Whether it can learn from scenes that are spread over devices."""
+    replays: ClassVar[bool] = False
+    """Whether it learns from what it has stored, rather than from what the skills just did."""
     bounds: ClassVar[Mapping[str, Bounds]] = {}
     """The least and the most that its settings may be, by name."""
 
     def __post_init__(self) -> None:
         check_settings(self, f"{self.name}.")
+
+    @property
+    def deviation(self) -> float | None:
+        """Of the noise that it wants added to squashed actions, in half widths of their box; None if the policy is to
+        have a deviation for each state."""
+        return None
 
     @property
     def rewards_anew(self) -> bool:
@@ -126,6 +149,16 @@ class Algorithm(abc.ABC):
         Returns:
             The new skills, the new state, and metrics.
         """
+
+    def update_with(
+        self,
+        model: Model,
+        known: PyTree[Array],
+        *data: Any,
+    ) -> tuple[PyTree[Array], SkillPolicy, PyTree[Array], Metrics]:
+        """`update` by a learner that `replays`, where a method learns from what is replayed: `known` is what it knows,
+        and comes back as what it knows then; `data` are all arguments of `update`."""
+        raise ValueError(f"{self.name} replays nothing that a method could learn from; sac does")
 
     def __str__(self) -> str:
         return settings_text(self.name, self)

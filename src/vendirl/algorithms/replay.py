@@ -29,6 +29,14 @@ class Replay(eqx.Module):
         rows = jax.tree.map(write, self.rows, batch)
         return Replay(rows, write(self.rewards, rewards), self.written + scenes)
 
+    def stretches(self, rows: Int[Array, " rows"], t: Int[Array, " rows"] | None = None) -> Transition:
+        """Stretches that are stored, (rows, steps, ...); unless t is None, of each the t-th step, (rows, 1, ...)."""
+        if t is None:
+            return jax.tree.map(lambda x: x[rows], self.rows)
+        skill = self.rows.skill[rows]
+        steps = jax.tree.map(lambda x: x[rows, t][:, None], eqx.tree_at(lambda s: s.skill, self.rows, None))
+        return eqx.tree_at(lambda s: s.skill, steps, skill, is_leaf=lambda x: x is None)
+
     @property
     def filled(self) -> Int[Array, ""]:
         """How many rows hold something."""

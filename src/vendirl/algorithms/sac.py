@@ -12,8 +12,8 @@ of an episode, and rewards can be computed anew from whole trajectories.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -22,15 +22,14 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
-from vendirl._checks import LARGEST, Bounds
-from vendirl.algorithms.algorithm import Algorithm, Context, Metrics, Rewards, ShapeOfRewards
+from vendirl._checks import LARGEST, Bounds, one_of
+from vendirl.algorithms.algorithm import Algorithm, Context, Metrics, Model, Rewards, ShapeOfRewards
 from vendirl.algorithms.replay import Replay
 from vendirl.environments.spaces import Box, Discrete
-from vendirl.skills.networks import Network
+from vendirl.skills.networks import ACTIVATIONS, Network
 from vendirl.skills.policy import SkillPolicy
 from vendirl.skills.rollout import Transition
 
-Relabel = Callable[[Transition], Rewards]
 Actor = tuple[Network, Float[Array, "..."] | None]
 """What SAC learns of a policy: the network, and the deviation of actions that are not squashed."""
 
@@ -76,13 +75,19 @@ class SAC(Algorithm):
         capacity: Transitions in the replay.
         warmup: Transitions in the replay before anything is learned.
         relabel: Compute the rewards of what is replayed anew by what the method knows now, rather than store them.
+        ratio: Gradient steps for each step of a scene, in place of `updates`; None for `updates`.
         hidden: Widths of the hidden layers of the critics.
-        successor: Learn vectors, the successor features ψ of a method's cumulants, with Q = ψ·z, and no entropy in
-            the target.
+        activation: What is between the layers of the critics: tanh or relu.
+        noise: None for SAC. Else actions are tanh μ plus noise of this deviation, in half widths of their box, without
+            entropy or a temperature: the twin critics and delayed targets of DDPG as URLB has it.
+        noise_clip: Bound on that noise in gradient steps.
+        successor: Learn vectors ψ with Q = ψ·z, and no entropy in the target: from vectors, a method's cumulants, their
+            successor features; from rewards that have a part beside them, ψ such that ψ·z is the value.
     """
 
     name: ClassVar[str] = "sac"
     squashes: ClassVar[bool] = True
+    replays: ClassVar[bool] = True
     bounds: ClassVar[Mapping[str, Bounds]] = {
         "learning_rate": (0, LARGEST),
         **dict.fromkeys(("discount", "polyak"), (0, 1)),
@@ -92,6 +97,7 @@ class SAC(Algorithm):
         **dict.fromkeys(("updates", "batch"), (1, 10**6)),
         "capacity": (1, 2**31 - 1),
         "warmup": (0, 2**31 - 1),
+        **dict.fromkeys(("ratio", "noise", "noise_clip"), (1e-6, 1e6)),
     }
 
     learning_rate: float = 1e-3
@@ -109,6 +115,18 @@ class SAC(Algorithm):
     relabel: bool = True
     hidden: Sequence[int] = (64, 64)
     successor: bool = False
+    ratio: float | None = None
+    activation: str = "tanh"
+    noise: float | None = None
+    noise_clip: float = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self.activation, list(ACTIVATIONS), "sac.activation")
+
+    @property
+    def deviation(self) -> float | None:
+        return self.noise
 
     @property
     def rewards_anew(self) -> bool:
@@ -127,9 +145,12 @@ class SAC(Algorithm):
         scenes, steps = rewards.shape[:2]
         self.check(policy.actions, scenes)
         size = policy.statistics.size + policy.time + _box(policy).size + policy.skills
-        sizes = (size, *self.hidden, rewards.shape[-1] if rewards.ndim == 3 else 1)
+        outputs = rewards.shape[-1] if rewards.ndim == 3 else policy.skills if self.successor else 1
+        sizes = (size, *self.hidden, outputs)
         normals = jax.random.normal(key, (2, Network.size(sizes)))
-        critics = jax.lax.map(lambda normals: Network(sizes, 1.0, normals), normals)  # one after the other, as policies
+        critics = jax.lax.map(
+            lambda normals: Network(sizes, 1.0, normals, self.activation), normals
+        )  # one after the other, as policies
         capacity = max(1, self.capacity // (scenes * steps)) * scenes
 
         def room(x):
@@ -160,77 +181,100 @@ class SAC(Algorithm):
         `rewards` are cumulants (scenes, steps, d) for successor features. What remains of training is not used: SAC
         settles by its temperature.
         """
-        learner, relabel, whole = state, context.rewards_now, context.whole_stretches
+        _, policy, state, metrics = self._improved(None, None, policy, state, batch, rewards, key, context)
+        return policy, state, metrics
+
+    def update_with(
+        self,
+        model: Model,
+        known: PyTree[Array],
+        *data: Any,
+    ) -> tuple[PyTree[Array], SkillPolicy, SACState, Metrics]:
+        """In each gradient step the method learns from the transitions, then rewards them by what it knows."""
+        return self._improved(model, known, *data)
+
+    def _improved(
+        self,
+        model: Model | None,
+        known: PyTree[Array],
+        policy: SkillPolicy,
+        learner: SACState,
+        batch: Transition,
+        rewards: Rewards,
+        key: PRNGKeyArray,
+        context: Context,
+    ) -> tuple[PyTree[Array], SkillPolicy, SACState, Metrics]:
+        whole = context.whole_stretches
+        if model is not None and (self.steps > 1 or whole):
+            raise ValueError(f"a method that learns from a replay needs sac.steps=1, but it is {self.steps}")
         replay = learner.replay.add(batch, rewards)
         learner = eqx.tree_at(lambda l: l.replay, learner, replay)
         row_key, step_key, noise_key = jax.random.split(key, 3)
         T = rewards.shape[1]
-        whole = whole or (relabel is not None and self.steps > 1)  # several rewards in a row must be computed anew
+        # several rewards in a row must be computed anew
+        whole = whole or (context.rewards_now is not None and self.steps > 1)
         count = -(-self.batch // T) if whole else self.batch  # rows in a gradient step
-        chance = jax.random.uniform(row_key, (self.updates, count))
-        steps = jax.random.randint(step_key, (self.updates, count), 0, T)
+        updates = self.updates if self.ratio is None else max(1, round(self.ratio * rewards.shape[0] * T))
+        chance = jax.random.uniform(row_key, (updates, count))
+        steps = jax.random.randint(step_key, (updates, count), 0, T)
         size = (count * T if whole else count, _box(policy).size)
-        noise = jax.random.normal(noise_key, (self.updates, 2, *size))
+        noise = jax.random.normal(noise_key, (updates, 2, *size))
+        if self.noise is not None:
+            noise = jnp.clip(noise, -self.noise_clip / self.noise, self.noise_clip / self.noise)
+        keys = None if model is None else jax.random.split(jax.random.fold_in(key, 1), updates)
 
         def gradient_step(carry, draws):
-            policy, learner = carry
-            chance, t, noise = draws
+            known, policy, learner = carry
+            chance, t, noise, model_key = draws
             rows = jnp.minimum((chance * replay.filled).astype(jnp.int32), replay.filled - 1)
-            data = self._sample(replay, rows, t, relabel, whole)
+            if model is None:
+                data, found = self._sample(replay, rows, t, context, whole), {}
+            else:
+                stretch = context.replayed(replay.stretches(rows, t))
+                known, found = model.learn(known, stretch, model_key)
+                data = self._of_stretches(stretch, model.rewards(known, stretch))
             policy, learner, metrics = self._step(policy, learner, data, noise)
-            return (policy, learner), metrics
-
-        def learn(carry):
-            return jax.lax.scan(gradient_step, carry, (chance, steps, noise))
+            return (known, policy, learner), {**found, **metrics}
 
         ready = replay.written * T >= self.warmup
-        arrays, static = eqx.partition((policy, learner), eqx.is_array)
+        arrays, static = eqx.partition((known, policy, learner), eqx.is_array)
 
-        def of_arrays(arrays):
-            carry, metrics = learn(eqx.combine(arrays, static))
+        def learned(arrays):
+            carry, metrics = jax.lax.scan(gradient_step, eqx.combine(arrays, static), (chance, steps, noise, keys))
             return eqx.filter(carry, eqx.is_array), jax.tree.map(lambda m: m[-1], metrics)
 
-        _, shapes = jax.eval_shape(of_arrays, arrays)
+        _, shapes = jax.eval_shape(learned, arrays)
         nothing = jax.tree.map(lambda m: jnp.zeros(m.shape, m.dtype), shapes)
-        arrays, metrics = jax.lax.cond(ready, of_arrays, lambda arrays: (arrays, nothing), arrays)
-        policy, learner = eqx.combine(arrays, static)
-        return policy, learner, metrics
+        arrays, metrics = jax.lax.cond(ready, learned, lambda arrays: (arrays, nothing), arrays)
+        return *eqx.combine(arrays, static), metrics
 
     def _sample(
-        self,
-        replay: Replay,
-        rows: Int[Array, " rows"],
-        t: Int[Array, " rows"],
-        relabel: Relabel | None,
-        whole: bool,
+        self, replay: Replay, rows: Int[Array, " rows"], t: Int[Array, " rows"], context: Context, whole: bool
     ) -> Sampled:
         """Of stored stretches all transitions if they are wanted `whole`, else the t-th of each."""
-        if whole:
-            stretch = jax.tree.map(lambda x: x[rows], replay.rows)
-            rewards = replay.rewards[rows] if relabel is None else relabel(stretch)
-            count, T = rewards.shape[:2]
-            flat = lambda x: x.reshape(count * T, *x.shape[2:])  # noqa: E731
-            returns, bootstrap, last = jax.vmap(self._returns)(rewards, stretch.terminated, stretch.truncated)
-            take = jax.vmap(lambda x, last: x[last])
-            successor, its_time = take(stretch.next_observation, last), take(stretch.next_time, last)
-            skill = jnp.repeat(stretch.skill, T, axis=0)
-            observation, time, action = map(flat, (stretch.observation, stretch.time, stretch.action))
-            returns, bootstrap, successor, its_time = map(flat, (returns, bootstrap, successor, its_time))
-            return observation, time, action, skill, returns, bootstrap, successor, its_time
-        stored = replay.rows  # of whose rows only single steps are looked up
-        if relabel is None:
-            ends = (stored.terminated[rows], stored.truncated[rows])
-            found = jax.vmap(self._returns)(replay.rewards[rows], *ends)
+        if context.rewards_now is None and not whole:  # rewards of several steps are looked up where they are stored
+            stored = replay.rows
+            found = jax.vmap(self._returns)(replay.rewards[rows], stored.terminated[rows], stored.truncated[rows])
             returns, bootstrap, last = (jax.vmap(lambda x, t: x[t])(x, t) for x in found)
-        else:
-            skill = stored.skill[rows]
-            steps = jax.tree.map(lambda x: x[rows, t][:, None], eqx.tree_at(lambda s: s.skill, stored, None))
-            single = eqx.tree_at(lambda s: s.skill, steps, skill, is_leaf=lambda x: x is None)
-            returns, last = relabel(single)[:, 0], t
-            bootstrap = self.discount * ~stored.terminated[rows, t]
-        observation, time, action = (x[rows, t] for x in (stored.observation, stored.time, stored.action))
-        successor, its_time = (x[rows, last] for x in (stored.next_observation, stored.next_time))
-        return observation, time, action, stored.skill[rows], returns, bootstrap, successor, its_time
+            observation, time, action = (x[rows, t] for x in (stored.observation, stored.time, stored.action))
+            successor, its_time = (x[rows, last] for x in (stored.next_observation, stored.next_time))
+            return observation, time, action, stored.skill[rows], returns, bootstrap, successor, its_time
+        stretch = context.replayed(replay.stretches(rows, None if whole else t))
+        rewards = replay.rewards[rows] if context.rewards_now is None else context.rewards_now(stretch)
+        return self._of_stretches(stretch, rewards)
+
+    def _of_stretches(self, stretch: Transition, rewards: Rewards) -> Sampled:
+        """All transitions of stretches, with what came after them."""
+        count, T = rewards.shape[:2]
+        flat = lambda x: x.reshape(count * T, *x.shape[2:])  # noqa: E731
+        ends = (jnp.asarray(stretch.terminated), jnp.asarray(stretch.truncated))
+        returns, bootstrap, last = jax.vmap(self._returns)(rewards, *ends)
+        take = jax.vmap(lambda x, last: x[last])
+        successor, its_time = take(stretch.next_observation, last), take(stretch.next_time, last)
+        skill = jnp.repeat(stretch.skill, T, axis=0)
+        observation, time, action = map(flat, (stretch.observation, stretch.time, stretch.action))
+        returns, bootstrap, successor, its_time = map(flat, (returns, bootstrap, successor, its_time))
+        return observation, time, action, skill, returns, bootstrap, successor, its_time
 
     def _returns(
         self, rewards: Float[Array, " T *d"], terminated: Bool[Array, " T"], truncated: Bool[Array, " T"]
@@ -266,11 +310,16 @@ class SAC(Algorithm):
         target = self._lower(next_q, z)
         if not self.successor:
             target = target - alpha * next_log_prob[:, None]
-        returns = self.reward_scale * (returns[:, None] if returns.ndim == 1 else returns)
+        scalar = returns.ndim == 1
+        if self.successor and scalar:
+            target = jnp.sum(target * z, -1, keepdims=True)
+        returns = self.reward_scale * (returns[:, None] if scalar else returns)
         target = jax.lax.stop_gradient(returns + bootstrap[:, None] * target)
 
         def critic_loss(flat):
             q = self._q(policy, unflatten(flat), observation, time, action, z)
+            if self.successor and scalar:
+                q = jnp.sum(q * z, -1, keepdims=True)
             return 0.5 * jnp.mean(jnp.sum((q - target) ** 2, (0, 2)))
 
         flat, unflatten = ravel_pytree(learner.critics)
@@ -292,7 +341,7 @@ class SAC(Algorithm):
         policy = _with_actor(policy, back(optax.apply_updates(flat, updates)))
 
         log_alpha, alpha_state = learner.log_alpha, learner.alpha_state
-        if self.learn_temperature:
+        if self.learn_temperature and self.noise is None:
             gradient = -(log_prob + self.target_entropy * _box(policy).size)
             updates, alpha_state = self._optimiser.update(gradient, alpha_state)
             log_alpha = log_alpha + updates

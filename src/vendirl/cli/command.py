@@ -18,9 +18,19 @@ class Command:
     Attributes:
         imports: A module of your own to import first, which makes known the similarities, methods, learners,
             measures or environments that it defines. It may be given several times.
+        arguments: What was written after the name of the program.
     """
 
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import"), tyro.conf.UseAppendAction] = ()
+    arguments: tyro.conf.Suppress[tuple[str, ...]] = ()
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The arguments that were given in so many words, such as "scenes" or "sac.updates", also where they say what
+        is usual."""
+        flags = [word[2:].partition("=")[0].replace("-", "_") for word in self.arguments if word.startswith("--")]
+        paths = (flag.rpartition(".") for flag in flags)
+        return frozenset(f"{inside}{dot}{name.removeprefix('no_')}" for inside, dot, name in paths)
 
     def run(self) -> None:
         """Do what the command is for."""

@@ -28,7 +28,7 @@ class Compare(Settings, Command):
         out: The folder for the runs, the table (comparison.json) and the page (report.html). What is there already
             is kept.
         methods: The methods, separated by commas. One that rewards by a similarity, such as vendirl, is trained
-            once for each.
+            once for each. A published form, such as metra-published, has its release's learner and networks.
         similarities: What "alike" means, separated by commas.
         seeds: How many seeds of each method are trained, in one compiled program.
         steps: How many environment steps each seed is trained for at most.
@@ -42,6 +42,7 @@ class Compare(Settings, Command):
     method: tyro.conf.Suppress[str] = "vendirl"
     similarity: tyro.conf.Suppress[str] = "mmd(scale=4)"
     rounding: tyro.conf.Suppress[Rounding] = "down"
+    extended: tyro.conf.Suppress[int] = 0
 
     def run(self) -> None:
         from vendirl.show.comparison import table_of
@@ -49,9 +50,9 @@ class Compare(Settings, Command):
 
         methods, similarities = comparing.split(self.methods), comparing.split(self.similarities)
         comparing.check_similarities(similarities)
-        entrants = comparing.contestants(methods, similarities, settings_of(self))
+        entrants = comparing.contestants(methods, similarities, settings_of(self), self.given)
         console = Console()
-        for note in dict.fromkeys(entrant.note for entrant in entrants if entrant.note is not None):
+        for note in dict.fromkeys(line for entrant in entrants for line in (entrant.note or "").split("\n") if line):
             Console(stderr=True).print(verbatim(note), soft_wrap=True)
         bars: list[progress_bar] = []
 
@@ -66,7 +67,9 @@ class Compare(Settings, Command):
         finally:
             while bars:
                 bars.pop().__exit__()
-        table, found = comparing.score_all(folders, similarities, self.seed)
+        errors = Console(stderr=True)
+        say = (lambda path: errors.print(verbatim(f"scoring {path}"), soft_wrap=True)) if errors.is_terminal else None
+        table, found = comparing.score_all(folders, similarities, self.seed, say)
         path = comparing.write_results(self.out, table, found)
         steps = comparing.steps_taken(folders)
         least, most = (kind(learned for learned, _ in steps.values()) for kind in (min, max))
@@ -78,22 +81,12 @@ class Compare(Settings, Command):
             console.print(verbatim(line), soft_wrap=True)
         written = [str(path)]
         try:
-            from vendirl.show.report import write_report
+            from vendirl.show.report import write_comparison
 
-            firsts = [_first(folder) for folder in folders.values()]
             command = shlex.join(["vendirl", *sys.argv[1:]])
-            title = f"Methods compared: {self.env}"
-            page = write_report(
-                firsts, self.out / "report.html", similarities, title=title, command=command, table=table
-            )
+            page = write_comparison(found, self.out / "report.html", f"Methods compared: {self.env}", command)
             written.append(str(page))
         except ImportError as error:
             console.print(verbatim(f"no page was written: {error}"), soft_wrap=True)
         line = f"wrote {' and '.join(written)}; the runs are beside them"
         console.print(verbatim(line), soft_wrap=True)
-
-
-def _first(folder: Path) -> str:
-    from vendirl.data import sources_in
-
-    return sources_in(folder)[0]

@@ -27,6 +27,8 @@ class Report(Command):
             overlap.
         title: The headline of the page.
         seed: The seed of resamples and shuffles.
+        trust: Of a run that is not finished, make the environment even if that imports a module, which runs its
+            code. Use it for your own runs, and for those of people you trust.
     """
 
     sources: tyro.conf.Positional[tuple[str, ...]]
@@ -34,6 +36,7 @@ class Report(Command):
     similarity: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     title: str = "Skills report"
     seed: int = 0
+    trust: bool = False
 
     def run(self) -> None:
         from vendirl.show.report import write_report
@@ -51,6 +54,7 @@ class Report(Command):
             command=command,
             progress=progress,
             seed=self.seed,
+            trust=self.trust,
         )
         line = f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser"
         Console().print(verbatim(line), soft_wrap=True)

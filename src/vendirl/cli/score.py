@@ -35,12 +35,14 @@ class Score(Command):
             that of the runs, and overlap.
         order: The order q of the Vendi Score.
         confidence: The confidence of the intervals.
-        resamples: How many sets of episodes are scored to see how a score varies.
+        resamples: How many sets of episodes are scored to see how a score varies; 0 for no intervals.
         shuffles: From how many shuffles of the labels the null is made.
         seed: The seed of resamples and shuffles.
         measures: Print the other measures too, such as coverage, mutual information and returns, with notes.
         json: Print JSON, which has vendi_score, repetition, limit, null, ceiling, negative_mass and profile for each
             file and similarity.
+        trust: Of a run that is not finished, make the environment even if that imports a module, which runs its
+            code. Use it for your own runs, and for those of people you trust.
     """
 
     files: tyro.conf.Positional[tuple[str, ...]]
@@ -52,21 +54,28 @@ class Score(Command):
     seed: int = 0
     measures: bool = False
     json: bool = False
+    trust: bool = False
 
     def run(self) -> None:
-        from vendirl.data import sources_in
+        from vendirl.data import is_unfinished, sources_in
         from vendirl.evaluation.difference import differences
         from vendirl.evaluation.evaluate import evaluate
         from vendirl.show.report.payload import senses_of
 
         if not self.files:
             raise ValueError("give at least one npz file, run folder or minari:NAME to score")
-        sources = [sources_in(file) for file in self.files]
+        acted = {}
+        for file in filter(is_unfinished, self.files):
+            from vendirl.training.unfinished import acted_out  # which loads the trainer
+
+            acted[file] = acted_out(file, self.trust)
+        sources = [list(acted[file]) if file in acted else sources_in(file) for file in self.files]
+        data = {name: episodes for names in acted.values() for name, episodes in names.items()}
         paths = [path for group in sources for path in group]
         senses = self.similarity or senses_of(paths)
         found: dict[str, Evaluation] = {
             path: evaluate(
-                path,
+                data.get(path, path),
                 senses,
                 q=self.order,
                 confidence=self.confidence,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
 
 from vendirl._text import verbatim
+from vendirl.algorithms import Algorithm
 from vendirl.cli.command import Command
 from vendirl.training.budget import Rounding
+from vendirl.training.learned import learned
 from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
 
@@ -43,7 +45,7 @@ class Train(Settings, Command):
             is made below runs/, and named after the settings.
         resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped
             (outside of JAX: where an environment's seed and actions decide all that it does). `--resume auto` does so
-            if there is one, and else begins it.
+            if there is one, and else begins it. More --steps than it had train it longer.
         trust: With --resume alone, make the environment that the run names even if that imports a module, which
             runs its code. Use it for your own runs, and for those of people you trust.
     """
@@ -52,20 +54,23 @@ class Train(Settings, Command):
     resume: Annotated[bool | Literal["auto"], RESUME] = False
     trust: bool = False
     rounding: tyro.conf.Suppress[Rounding] = "down"
+    extended: tyro.conf.Suppress[int] = 0
 
     def run(self) -> None:
         from vendirl.environments import refuse_untrusted
-        from vendirl.training import driver, folder
+        from vendirl.training import driver, folder, going_on
 
         settings = settings_of(self)
         out = self.out or Path("runs") / folder_name(settings)
-        there = self.resume is True or (out / "settings.json").exists()
-        if self.resume and there and settings == Settings():
-            settings = folder.read_settings(out)  # `--resume --out folder` needs nothing else
-            if not self.trust:
-                refuse_untrusted(settings.env, out, driver.TRUST)
+        longer = False
+        if self.resume and (self.resume is True or (out / "settings.json").exists()):
+            settings = with_said(folder.read_settings(out), self)  # `--resume --out folder` needs nothing else
+            if "env" not in self.given and not self.trust:
+                refuse_untrusted(settings.env, out, going_on.TRUST)
+            settings.check()
+            settings, longer = going_on.lengthened(settings, out)
         with progress_bar() as report:
-            result = driver.run(settings, out, self.resume, report)
+            result = driver.run(settings, out, self.resume, report, longer=longer)
         summary = result.summary()
         console = Console(highlight=False, soft_wrap=True)
         for seed, score in summary["seeds"].items():
@@ -78,26 +83,50 @@ class Train(Settings, Command):
             f"{summary['env_steps']:,} steps{refills} in {summary['wall_seconds']:.1f} s "
             f"({summary['steps_per_second']:,.0f} steps/s, compiled in {summary['compile_seconds']:.1f} s)"
         )
+        if result.coverage is not None:
+            console.print(verbatim(covered(result.coverage)))
         files = "trajectories.npz, untrained.npz and figure.png"
         if settings.seeds > 1:
             files = f"and in {', '.join(place.name for place in result.places)} {files}"
         console.print(verbatim(f"saved in {out}: summary.json, {files}"))
 
 
-def learned(score: float, untrained: float, seeds: int = 1) -> str:
-    """Whether anything was learned, in one sentence: the score beside that of the skills before training, both of
-    skills that act without noise, and medians if there are several seeds."""
-    gain = round(score - untrained, 2)
-    verdict = f"learned {gain:.2f} effective skills more" if gain > 0 else "learned nothing that counts here"
-    if gain < 0:
-        verdict = f"lost {-gain:.2f} effective skills in training"
-    middle = "" if seeds == 1 else f", in the median of {seeds} seeds"
-    return f"Untrained skills score {untrained:.3f} (both without noise{middle}), so it {verdict}."
+def covered(coverage: dict[str, Any]) -> str:
+    """What was visited in training, in one sentence."""
+    cells = ", ".join(
+        f"{cells:,}" if exact else f"at least {cells:,}"
+        for cells, exact in zip(coverage["cells"], coverage["exact"], strict=True)
+    )
+    return f"Training visited {cells} cells of width {coverage['cell']:g} in {', '.join(coverage['features'])}."
 
 
 def settings_of(command: Settings) -> Settings:
-    """The settings in the arguments of a command."""
-    return Settings(**{field.name: getattr(command, field.name) for field in dataclasses.fields(Settings)})
+    """The settings in the arguments of a command; of a published form, what its release says where nothing was said."""
+    from vendirl.training.recipes import as_published  # it knows the methods, which take long to import
+
+    return Settings(
+        **as_published(command.method, _asked(command), command.given if isinstance(command, Command) else None)
+    )
+
+
+def _asked(command: Settings) -> dict[str, Any]:
+    return {field.name: getattr(command, field.name) for field in dataclasses.fields(Settings)}
+
+
+def with_said(theirs: Settings, command: Train) -> Settings:
+    """Settings with those in place that the arguments of a command say, or that are not as usual in it."""
+    mine, usual, said = Settings(**_asked(command)), Settings(), command.given
+    for field in dataclasses.fields(Settings):
+        name, value = field.name, getattr(mine, field.name)
+        if isinstance(value, Algorithm):
+            parts = [part.name for part in dataclasses.fields(value)]
+            there, before = getattr(theirs, name), getattr(usual, name)
+            new = [part for part in parts if f"{name}.{part}" in said or getattr(value, part) != getattr(before, part)]
+            value = dataclasses.replace(there, **{part: getattr(value, part) for part in new})
+        elif name not in said and value == getattr(usual, name):
+            continue
+        theirs = dataclasses.replace(theirs, **{name: value})
+    return theirs
 
 
 def folder_name(settings: Settings) -> str:

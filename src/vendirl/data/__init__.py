@@ -12,7 +12,16 @@ from vendirl.data.minari import is_minari, read_minari
 from vendirl.data.npz import read_npz, write_npz
 from vendirl.data.trajectories import Trajectories
 
-__all__ = ["Trajectories", "read", "read_minari", "read_npz", "read_untrained", "sources_in", "write_npz"]
+__all__ = [
+    "Trajectories",
+    "is_unfinished",
+    "read",
+    "read_minari",
+    "read_npz",
+    "read_untrained",
+    "sources_in",
+    "write_npz",
+]
 
 
 def read(source: str | os.PathLike[str] | Any, features: Sequence[int | str] | Any | None = None) -> Trajectories:
@@ -39,7 +48,8 @@ def read(source: str | os.PathLike[str] | Any, features: Sequence[int | str] | A
             return read_minari(path, features)
         if (path / "settings.json").exists():
             raise ValueError(
-                f"{path} holds a run that has no trajectories yet; finish it with: vendirl train --resume --out {path}"
+                f"{path} holds a run that has no trajectories yet; finish it with: vendirl train --resume --out "
+                f"{path}, or score it as it is: vendirl score {path}, or vr.load(folder).evaluate()"
             )
         raise ValueError(f"{path} is a folder without trajectories.npz: neither a run nor skill data")
     return read_npz(path, features)
@@ -65,6 +75,13 @@ def sources_in(source: str | os.PathLike[str]) -> list[str]:
             refuse_links(seed, within=path)
         return [str(seed) for seed in sorted(seeds, key=_number)] or [str(source)]
     return [str(source)]
+
+
+def is_unfinished(source: str | os.PathLike[str]) -> bool:
+    """Whether a source is the folder of a run that has no trajectories yet; `training.unfinished` lets it act."""
+    path = Path(source)
+    there = path.is_dir() and (path / "settings.json").exists()
+    return there and not os.path.lexists(path / "trajectories.npz") and sources_in(path) == [str(path)]
 
 
 def _number(seed: Path) -> tuple[int, str]:

@@ -166,7 +166,8 @@ def _archive(path: Path, file: BinaryIO) -> Iterator[zipfile.ZipFile]:
         if isinstance(error, OSError) and error.filename is not None:  # not to be opened, which is not damage
             raise
         raise ValueError(
-            f"{path} is not an npz file, or is damaged ({error}); np.savez(path, observations=x, skill=z) writes one"
+            f"{path} is not an npz file, or is damaged ({str(error) or 'it ends too early'}); "
+            "np.savez(path, observations=x, skill=z) writes one"
         ) from None
 
 

@@ -22,25 +22,31 @@ if TYPE_CHECKING:
     from vendirl.environments.trust import built_in, refuse_untrusted
 
 # Where names are; they are imported when first asked for, so that a process that only steps scenes loads no JAX.
-_PLACES = {
-    "environment": ["Environment", "State"],
-    "host": ["EnvironmentFailure", "HostEnvironment", "Scenes", "Step"],
-    "point": ["FourRooms", "Maze", "OpenPlane", "Plane"],
-    "registry": [
-        "AnyEnvironment",
-        "as_environment",
-        "describe",
-        "ids",
-        "known_suites",
-        "make",
-        "names",
-        "parse_environment",
-        "register",
-    ],
-    "spaces": ["Box", "Discrete"],
-    "trust": ["built_in", "refuse_untrusted"],
+_PLACE = {
+    "AnyEnvironment": "registry",
+    "Box": "spaces",
+    "Discrete": "spaces",
+    "Environment": "environment",
+    "EnvironmentFailure": "host",
+    "FourRooms": "point",
+    "HostEnvironment": "host",
+    "Maze": "point",
+    "OpenPlane": "point",
+    "Plane": "point",
+    "Scenes": "host",
+    "State": "environment",
+    "Step": "host",
+    "as_environment": "registry",
+    "built_in": "trust",
+    "describe": "registry",
+    "ids": "registry",
+    "known_suites": "registry",
+    "make": "registry",
+    "names": "registry",
+    "parse_environment": "registry",
+    "refuse_untrusted": "trust",
+    "register": "registry",
 }
-_PLACE = {name: f"vendirl.environments.{place}" for place, names in _PLACES.items() for name in names}
 
 __all__ = [
     "AnyEnvironment",
@@ -72,7 +78,7 @@ __all__ = [
 def __getattr__(name: str):
     if name not in _PLACE:
         raise AttributeError(f"module 'vendirl.environments' has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
+    found = globals()[name] = getattr(importlib.import_module(f"vendirl.environments.{_PLACE[name]}"), name)
     return found
 
 

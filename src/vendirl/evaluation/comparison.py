@@ -73,7 +73,7 @@ class Comparison:
         methods, similarities: the rows and columns.
         scores: for each method and similarity the scores of its seeds.
         iqm: (methods, similarities) interquartile means over seeds.
-        intervals: (methods, similarities, 2) of those.
+        intervals: (methods, similarities, 2) of those; of one seed it has no width and says nothing (`interval_of`).
         improvement: (methods, methods, similarities) probability that the first method beats the second.
         confidence: of the intervals.
     """
@@ -85,6 +85,14 @@ class Comparison:
     intervals: Float[np.ndarray, "methods similarities 2"]
     improvement: Float[np.ndarray, "methods methods similarities"]
     confidence: float
+
+    def interval_of(self, method: str, similarity: str) -> tuple[float, float] | None:
+        """The interval of a method's mean under a similarity; None if there is one seed, which does not tell how seeds
+        vary."""
+        if len(self.scores[method][similarity]) < 2:
+            return None
+        low, high = self.intervals[self.methods.index(method), self.similarities.index(similarity)]
+        return float(low), float(high)
 
     def first(self, similarity: str) -> tuple[str, bool]:
         """The method with the highest mean under a similarity, and whether its interval lies above all others. With one
@@ -102,7 +110,7 @@ class Comparison:
             "similarities": list(self.similarities),
             "scores": {m: {k: list(map(float, s)) for k, s in row.items()} for m, row in self.scores.items()},
             "iqm": self.iqm.tolist(),
-            "intervals": self.intervals.tolist(),
+            "intervals": [[self.interval_of(m, k) for k in self.similarities] for m in self.methods],
             "improvement": self.improvement.tolist(),
             "confidence": self.confidence,
             "first": {k: dict(zip(("method", "clearly"), self.first(k), strict=True)) for k in self.similarities},

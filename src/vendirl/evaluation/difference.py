@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vendirl.evaluation.diversity import Diversity, bracketed
-from vendirl.evaluation.intervals import quantile
+from vendirl.evaluation.variation import quantile
 
 if TYPE_CHECKING:
     from vendirl.evaluation.evaluate import Evaluation

@@ -19,6 +19,7 @@ from vendirl.evaluation.chance import chance
 from vendirl.evaluation.difference import Difference, differences
 from vendirl.evaluation.diversity import Diversity, between
 from vendirl.evaluation.intervals import Intervals, intervals, too_few
+from vendirl.evaluation.limits import Limit, limit
 from vendirl.evaluation.measures import measures as other_measures
 from vendirl.evaluation.measures.measure import Measure
 from vendirl.evaluation.resampling import thinned
@@ -129,8 +130,9 @@ def evaluate(
 
     - `repetition`, for the score to be expected of as many episodes of each skill again. Noise inflates it just as it
       inflates the score, which always lies in this interval.
-    - `limit`, for the score that infinitely many episodes would have. It is there only where skills are clearly apart
-      and the similarity has a limit, which `overlap` is not known to have; the score may lie outside.
+    - `limit`, for the score that infinitely many episodes would have (see `limits`), if the similarity has a limit,
+      which `overlap` is not known to have. Its lower end is 1 unless the verdict is "more diverse than chance", or
+      the score is far too high for skills that are alike; the score may lie outside.
 
     Null: the score when all episodes are dealt to the skills at random, in all ways there are if they are no more than
     `shuffles`, else in that many: what noise alone scores. With one episode for each skill dealing changes nothing, and
@@ -141,6 +143,8 @@ def evaluate(
         similarities: one or several, as similarities or text.
         q: the order of the score; `orders` those of the profile.
         confidence: of the intervals.
+        resamples: how many sets of episodes are scored to see how a score varies; 0 for no intervals, in less time.
+        shuffles: at most how many deals the null is made from.
         seed: of everything random: the same data and seed give the same numbers.
         measures: whether to compute the other measures too.
 
@@ -156,7 +160,9 @@ def evaluate(
     senses = [similarities] if isinstance(similarities, Similarity | str) else list(similarities)
     if not senses:
         raise ValueError("similarities is empty: give at least one, such as 'overlap'")
-    whole_number(resamples, "resamples", 2)
+    whole_number(resamples, "resamples", 0)
+    if resamples == 1:
+        raise ValueError("resamples must be at least 2, or 0 for no intervals, but is 1")
     whole_number(shuffles, "shuffles", 1)
     whole_number(seed, "seed", 0)
     if not 0 < confidence < 1:
@@ -197,14 +203,19 @@ def _diversity(
         dealer = k.regroup(few)
         drawn_score = float(vendi_score(dealer.matrices([of_skill])[0], q))
     sizes = [len(mine) for mine in of_skill]
-    refused = too_few(k, data.labels, sizes, min(map(len, few)))
+    null = chance(dealer, of_skill, drawn_score, q, shuffles, np.random.default_rng([seed, 1]))
+    refused = too_few(k, data.labels, sizes, min(map(len, few))) if resamples else "none was asked for (resamples=0)"
     if refused is None:
         most = max(ceiling, score, drawn_score)
-        found = variation(dealer, of_skill, drawn_score, q, most, resamples, np.random.default_rng(seed))
-        ends = intervals(found, score, k, data.labels, min(sizes), confidence)
+        found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed))
+
+        def limit_of() -> Limit | None:
+            generator, draws = np.random.default_rng([seed, 2]), max(2, resamples // 5)
+            return limit(dealer, of_skill, drawn_score, q, found.scale, null, confidence, draws, generator)
+
+        ends = intervals(found, score, k, data.labels, min(sizes), confidence, limit_of)
     else:
         ends = Intervals(repetition_note=refused, limit_note=refused)
-    null = chance(dealer, of_skill, drawn_score, q, shuffles, np.random.default_rng([seed, 1]))
     low, high = np.percentile(null.scores, [50 * (1 - confidence), 50 * (1 + confidence)])
     twins = K - 2 * np.eye(data.n) * np.abs(K).max() if data.n > 1 else K
     nearest = twins.argmax(1)

@@ -1,7 +1,7 @@
 """The two intervals of a score: for what a repetition would give, and for what infinitely many episodes would.
 
-    repetition:  g(S) ± t e                   for E S of as many episodes, which S estimates without bias
-    limit:       g(S) - drift ± t e           for S of infinitely many, drift being g's bias where it falls as 1/N
+    repetition:  g(S) ± t e        for E S of as many episodes, which S estimates without bias
+    limit:       see `limits`      for S of infinitely many
 
 with g the scale, e the standard error of g(S), and t Student's quantile (`variation`). Where they would not hold what
 they say they are refused with the reason. The numbers in these rules were chosen by simulation, the first and the one
@@ -12,21 +12,22 @@ come to, and is no independent test of them:
   itself is not known well enough.
 - The score is within 0.1 % of its ceiling, or in the upper half with an error above ½ on the scale: what is missing to
   the ceiling is a matter of rare episodes.
-- The variance is due to fewer than 5 of the episodes left out, or the two ways of finding it differ more than sixfold.
-- For the limit, two skills are less than 4 times as unlike as two halves of one of them: what noise alone holds apart
-  has a bias that falls more slowly than 1/N. For the repetition the same with fewer than 5 skills, where noise does not
-  average out; similarities without a limit have no such measure, and then there is none.
-- For the limit, the drift is more than the error; or the similarity is not known to have one (`has_limit`).
+- For the repetition, the variance is due to fewer than 5 of the episodes left out, or the two ways of finding it
+  differ more than sixfold.
+- For the repetition, there are fewer than 5 skills, so that noise does not average out, and two of them are less than
+  4 times as unlike as two halves of one; similarities without a limit have no such measure, and then there is none.
+- For the limit, the similarity is not known to have one (`has_limit`), or none that can be simulated.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from vendirl.evaluation.variation import Variation
+from vendirl.evaluation.limits import Limit
+from vendirl.evaluation.variation import Variation, quantile
 from vendirl.similarity import Similarity
 
 Interval = tuple[float, float]
@@ -80,14 +81,21 @@ def too_few(k: Similarity, labels: Sequence[str], sizes: Sequence[int], shortest
 
 
 def intervals(
-    found: Variation, score: float, k: Similarity, labels: Sequence[str], episodes: int, confidence: float
+    found: Variation,
+    score: float,
+    k: Similarity,
+    labels: Sequence[str],
+    episodes: int,
+    confidence: float,
+    limit_of: Callable[[], Limit | None],
 ) -> Intervals:
     """Both intervals of a score that varies as `found`.
 
     Args:
+        limit_of: finds the limit, which is not done where it is refused.
         episodes: how many there are of the skill that has the fewest.
     """
-    scale, ceiling = found.scale, found.scale.ceiling
+    scale = found.scale
     g, wide = float(scale.of(score)), quantile(confidence, found.freedom) * found.error
     i, j, apart = found.closest
     together = (
@@ -106,43 +114,41 @@ def intervals(
             if k.least_observations > 1
             else f"{k} is not known to have a limit"
         )
-    elif both is not None or apart < APART:
-        limit_note = both or together
-    elif abs(found.drift) > found.error:
-        limit_note = "the correction for having few episodes is larger than the error that it is known to"
     else:
-        limit_note = None
+        limit_note = _at_an_end(found, score)
+    limit = limit_of() if limit_note is None else None
+    if limit_note is None and limit is None:
+        limit_note = f"what few episodes do to {k} cannot be simulated without the limit itself"
     repetition = None if repetition_note else (scale.back(g - wide), scale.back(g + wide))
-    limit = None if limit_note else (scale.back(g - found.drift - wide), scale.back(g - found.drift + wide))
     return Intervals(
         repetition,
         repetition_note,
-        limit,
+        None if limit is None else limit.interval,
         limit_note,
-        bias=0.0 if limit is None else min(score, ceiling) - scale.back(g - found.drift),
+        bias=0.0 if limit is None else score - limit.middle,
         narrower=None if not (repetition or limit) else f"{4 * episodes} episodes of each skill would halve it",
         variation=None if repetition is None else found,
     )
 
 
-def quantile(confidence: float, freedom: float) -> float:
-    """t, of which ± t holds so much of Student's distribution."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + confidence) / 2))
-
-
-def _unsure(found: Variation, score: float) -> str | None:
-    """Why the error of a score is not to be trusted, or None."""
+def _at_an_end(found: Variation, score: float) -> str | None:
+    """Why a score is where nothing can be told, or None."""
     ceiling = found.scale.ceiling
     if found.error == 0:
         return "every part of the episodes has the same score, which does not tell how it varies"
     if ceiling - score < (ceiling - 1) / 1000:
         return "the score is at its ceiling, and what little is missing is due to rare episodes"
+    if score > (1 + ceiling) / 2 and found.error > 0.5:
+        return "the score is too near its ceiling for the noise that there is"
+    return None
+
+
+def _unsure(found: Variation, score: float) -> str | None:
+    """Why the error of a score is not to be trusted, or None."""
+    if why := _at_an_end(found, score):
+        return why
     if found.deciding < DECIDING:
         return f"the score hangs on about {found.deciding:.1f} of the episodes, and should on {DECIDING:g} at least"
     if found.disagreement > DISAGREEMENT:
         return "leaving out one episode and leaving out half of them disagree about how the score varies"
-    if score > (1 + ceiling) / 2 and found.error > 0.5:
-        return "the score is too near its ceiling for the noise that there is"
     return None

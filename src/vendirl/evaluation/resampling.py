@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -20,10 +20,11 @@ OfSkill = Sequence[Int[np.ndarray, " _"]]
 
 def thinned(similarity: Similarity, episodes: Episodes) -> tuple[list[Float[np.ndarray, "_ D"]], int]:
     """Episodes that hundreds of kernel matrices are affordable for, and which step of how many they keep: all of them
-    for similarities of moments, else every so many-th so that there are at most 4,000 observations in all."""
+    for similarities of moments, else every so many-th, the last of an episode among them, so that there are at most
+    4,000 observations in all."""
     total = sum(map(len, episodes))
     stride = 1 if similarity.streams else max(1, -(-total // FEW))
-    return [episode[stride - 1 :: stride] if len(episode) >= stride else episode[-1:] for episode in episodes], stride
+    return [episode[(len(episode) - 1) % stride :: stride] for episode in episodes], stride
 
 
 def split_deals(of_skill: OfSkill, count: int, generator: np.random.Generator) -> list[Deal]:
@@ -45,11 +46,18 @@ def deals_without_one(of_skill: OfSkill, most: int, generator: np.random.Generat
     return [[mine[mine != e] if i == k else mine for k, mine in enumerate(of_skill)] for i, e in chosen]
 
 
+def drawn_deals(of_skill: OfSkill, count: int, generator: np.random.Generator) -> list[Deal]:
+    """As many of each skill's episodes as it has, drawn with replacement, many times."""
+    which = [mine[generator.integers(len(mine), size=(count, len(mine)))] for mine in of_skill]
+    return [[drawn[i] for drawn in which] for i in range(count)]
+
+
 def shuffled_deals(of_skill: OfSkill, count: int, generator: np.random.Generator) -> list[Deal]:
     """All episodes dealt at random, as many to each skill as it had, many times."""
-    ends = np.cumsum([len(mine) for mine in of_skill])[:-1]
+    ends = [0, *map(int, np.cumsum([len(mine) for mine in of_skill]))]
     every = np.concatenate(list(of_skill))
-    return [np.split(generator.permutation(every), ends) for _ in range(count)]
+    shuffled = (generator.permutation(every) for _ in range(count))
+    return [[order[start:end] for start, end in pairwise(ends)] for order in shuffled]
 
 
 def number_of_deals(sizes: Sequence[int]) -> int:

@@ -62,7 +62,6 @@ class Variation:
         scale: g.
         error: the standard error of g(S).
         freedom: the degrees of freedom with which the error is known.
-        drift: by how much the mean of g(S) is above g(S) of infinitely many episodes, if it falls as 1/N.
         deciding: how many episodes the variance is due to, (Σd²)² / Σd⁴ over those left out (80 at most, as a rule): a
             third of them if their effects d are normal, 1 if one episode is all that matters.
         disagreement: the ratio of the two variances, the greater over the smaller.
@@ -72,7 +71,6 @@ class Variation:
     scale: Scale
     error: float
     freedom: float
-    drift: float
     deciding: float
     disagreement: float
     closest: tuple[int, int, float]
@@ -81,7 +79,6 @@ class Variation:
 def variation(
     dealer: Regrouping,
     of_skill: OfSkill,
-    score: float,
     q: float,
     ceiling: float,
     resamples: int,
@@ -90,13 +87,14 @@ def variation(
     """How the score of these episodes varies; each skill needs two of them at least, and there must be two skills.
 
     Args:
-        score: of all episodes, found by the same dealer.
         resamples: how many sets of skills are scored; two fifths of them are halves, two fifths leave one out.
     """
     n, sizes, scale = len(of_skill), np.array([len(mine) for mine in of_skill]), Scale(ceiling)
     K = dealer.matrices(split_deals(of_skill, max(2, resamples // 5), generator))
     g = scale.of(np.stack([vendi_score(K[:, :n, :n], q), vendi_score(K[:, n:, n:], q)], 1))
-    without = scale.of(vendi_score(dealer.matrices(deals_without_one(of_skill, 2 * resamples // 5, generator)), q))
+    without = scale.of(
+        vendi_score(dealer.matrices(deals_without_one(of_skill, max(2, 2 * resamples // 5), generator)), q)
+    )
     V, share = _of_disjoint(g), float(np.mean((sizes // 2) / sizes))
     φ = 4 * _of_others(g) / V - 2 if V > 0 else 0.0
     φ = float(np.clip(φ, 0, 2))
@@ -112,11 +110,17 @@ def variation(
         scale=scale,
         error=float(by_half ** (1 / 3) * by_one ** (2 / 3)) ** 0.5,
         freedom=float(np.clip(freedom, 1, (sizes - 1).sum())),
-        drift=float(g.mean() - scale.of(score)) * share / (1 - share),
         deciding=deciding,
         disagreement=float(greater / smaller) if smaller > 0 else np.inf,
         closest=_closest(1 - K[:, :n, n:]),
     )
+
+
+def quantile(confidence: float, freedom: float) -> float:
+    """t, of which ± t holds so much of Student's distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _of_disjoint(g: Float[np.ndarray, "splits 2"]) -> float:

@@ -16,6 +16,8 @@ from vendirl.methods.lsd import LSD as LSD
 from vendirl.methods.method import Method as Method
 from vendirl.methods.metra import METRA as METRA
 from vendirl.methods.problem import Problem as Problem
+from vendirl.methods.published import Published as Published
+from vendirl.methods.published import Recipe as Recipe
 from vendirl.methods.random import FromEnvironment as FromEnvironment
 from vendirl.methods.random import Random as Random
 from vendirl.methods.registry import known as known

@@ -58,6 +58,10 @@ class Combined(Method):
         return tuple(m.prepare(s, goals, elapsed, k, rehearse) for (_, m), s, k in triples)
 
     @property
+    def plans_ahead(self) -> bool:
+        return any(method.plans_ahead for _, method in self.terms)
+
+    @property
     def rehearsal(self) -> int:
         return max(method.rehearsal for _, method in self.terms)
 
@@ -75,6 +79,16 @@ class Combined(Method):
             metrics |= found
         return tuple(states), metrics
 
+    @property
+    def learns_from_replay(self) -> bool:
+        return any(method.learns_from_replay for _, method in self.terms)
+
+    def learn_replayed(self, state: States, batch: Transition, key: PRNGKeyArray) -> tuple[States, Metrics]:
+        keys = jax.random.split(key, len(self.terms))
+        triples = zip(self.terms, state, keys, strict=True)
+        found = [m.learn_replayed(s, batch, k) for (_, m), s, k in triples]
+        return tuple(s for s, _ in found), {name: x for _, metrics in found for name, x in metrics.items()}
+
     def reward(self, state: States, batch: Transition) -> tuple[States, Rewards, Metrics]:
         states: list[PyTree] = []
         total = jnp.zeros(())
@@ -89,6 +103,19 @@ class Combined(Method):
     def reward_stored(self, state: States, batch: Transition) -> Rewards:
         pairs = zip(self.terms, state, strict=True)
         return sum((w * method.reward_stored(s, batch) for (w, method), s in pairs), start=jnp.zeros(()))
+
+    @property
+    def reassigns(self) -> bool:
+        return any(method.reassigns for _, method in self.terms)
+
+    def replayed(self, state: States, batch: Transition) -> Transition:
+        for (_, method), s in zip(self.terms, state, strict=True):
+            batch = method.replayed(s, batch)
+        return batch
+
+    @property
+    def caveat(self) -> str | None:
+        return "; ".join(method.caveat for _, method in self.terms if method.caveat) or None
 
     @property
     def knows_goals(self) -> bool:

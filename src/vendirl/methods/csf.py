@@ -17,38 +17,31 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.fitted import Fit, Fitted, Loss, every, network
+from vendirl.methods.fitted import Fit, Loss, every
 from vendirl.methods.method import Rewards
+from vendirl.methods.published import PublishedFit, Recipe, like_metra
 from vendirl.methods.registry import register
+from vendirl.methods.spherical import Spherical
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
-from vendirl.skills.spaces import SkillSpace, Sphere
+from vendirl.skills.spaces import Sphere
 
 
 @register
 @dataclasses.dataclass(frozen=True)
-class CSF(Fitted):
+class CSF(Spherical):
     """Reward progress along z in a latent space learned by contrast.
 
     Attributes:
-        dimension: of the latent space and of skills, unit vectors.
         contrast: ξ.
         samples: L.
     """
 
-    dimension: int = 2
     contrast: float = 5.0
     samples: int = 256
     normalise: bool = False
 
     name: ClassVar[str] = "csf"
-    knows_goals: ClassVar[bool] = True
-
-    def space(self, skills: int) -> SkillSpace:
-        return Sphere(self.dimension)
-
-    def model(self, observation_size: int, key: PRNGKeyArray) -> Network:
-        return network(observation_size, self.hidden, self.dimension, key)
 
     def loss(self, model: Network, batch: Transition, key: PRNGKeyArray) -> Loss:
         step = self.cumulants(model, batch)
@@ -68,3 +61,16 @@ class CSF(Fitted):
         """The skill in the direction of φ(goal) - φ(s)."""
         φ = state.model
         return self.problem.space.along(φ(self.observed(state, goal)) - φ(self.observed(state, observation)))
+
+
+@register
+@dataclasses.dataclass(frozen=True)
+class PublishedCSF(PublishedFit, CSF):
+    """CSF as its release trains it, from states as on Ant and HalfCheetah: with successor features.
+
+    What still differs: as for metra-published; and critics minimise the sum of squares over features rather than their
+    mean, which Adam makes little of.
+    """
+
+    name: ClassVar[str] = "csf-published"
+    recipe: ClassVar[Recipe] = like_metra("CSF's release", successor=True)

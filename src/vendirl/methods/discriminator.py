@@ -11,8 +11,8 @@ from vendirl.skills.rollout import Transition
 
 
 def ends(batch: Transition) -> Bool[Array, "E steps"]:
-    """The last steps of episodes."""
-    return jnp.logical_or(batch.terminated, batch.truncated)
+    """The last steps of episodes, and of the stretch: after it another skill may act."""
+    return jnp.logical_or(batch.terminated, batch.truncated).at[:, -1].set(True)
 
 
 def of_skill(values: Float[Array, "E steps n"], skill: Int[AnyArray, " E"]) -> Float[Array, "E steps"]:

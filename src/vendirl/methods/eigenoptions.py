@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from vendirl.methods.fitted import Fitted, Loss, every, network
+from vendirl.methods.fitted import Fitted, Loss, every
 from vendirl.methods.method import Rewards
 from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
@@ -53,7 +53,7 @@ class Eigenoptions(Fitted):
 
     def model(self, observation_size: int, key: PRNGKeyArray) -> Laplacian:
         d = (self.problem.skills + 1) // 2 + 1
-        return Laplacian(network(observation_size, self.hidden, d, key), jnp.zeros((d, d)))
+        return Laplacian(self.network(observation_size, d, key), jnp.zeros((d, d)))
 
     def loss(self, model: Laplacian, batch: Transition, key: PRNGKeyArray) -> Loss:
         x, y = every(model.φ, batch.observation), every(model.φ, batch.next_observation)

@@ -15,12 +15,12 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree, Shaped
 
-from vendirl._checks import LARGEST, Bounds
+from vendirl._checks import LARGEST, Bounds, one_of
 from vendirl._text import divisors
 from vendirl.methods.method import Method, Metrics, Rewards
 from vendirl.methods.problem import Problem
 from vendirl.similarity.features import feature_indices
-from vendirl.skills.networks import Network
+from vendirl.skills.networks import ACTIVATIONS, Network
 from vendirl.skills.policy import AnyArray, SkillPolicy
 from vendirl.skills.rollout import Transition
 from vendirl.skills.statistics import RunningStatistics
@@ -35,6 +35,8 @@ class Fit(eqx.Module):
     model: PyTree
     opt_state: PyTree[Array]
     statistics: RunningStatistics
+    beside: PyTree[Array] = None
+    """What is counted rather than learned, if there is something (`Fitted.beside`)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +50,9 @@ class Fitted(Method):
         passes: how often each epoch's transitions are used.
         minibatches: gradient steps in a pass, each on every so many-th scene.
         normalise: whether the model sees standardised observations.
+        activation: what is between the layers of its networks, tanh or relu.
+        replay: learn from the transitions that a learner replays, by `passes` gradient steps in each of its own, rather
+            than from what the scenes just did.
     """
 
     features: Sequence[int | str] | None = None
@@ -56,14 +61,30 @@ class Fitted(Method):
     passes: int = 2
     minibatches: int = 4
     normalise: bool = True
+    activation: str = "tanh"
+    replay: bool = False
 
     bounds: ClassVar[Mapping[str, Bounds]] = {
         "learning_rate": (0, LARGEST),
         **dict.fromkeys(("passes", "minibatches", "dimension", "embedding", "neighbours", "particles"), (1, 10**6)),
+        "shrink": (1, 10**6),
         "samples": (1, 10**6),
         "temperature": (1e-6, 1e6),
         **dict.fromkeys(("clip", "sharpness", "barrier", "dual", "slack", "dual_rate"), (0, math.inf)),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self.activation, list(ACTIVATIONS), f"{self.name}: activation")
+
+    def network(self, inputs: int, outputs: int, key: PRNGKeyArray) -> Network:
+        """A new network with hidden layers as the settings say."""
+        return network(inputs, self.widths, outputs, key, activation=self.activation)
+
+    @property
+    def widths(self) -> Sequence[int]:
+        """Of the hidden layers of its networks."""
+        return self.hidden
 
     @abc.abstractmethod
     def model(self, observation_size: int, key: PRNGKeyArray) -> PyTree:
@@ -91,30 +112,57 @@ class Fitted(Method):
         chosen = self.problem.environment.observation_size if self.features is None else len(self.features)
         model = self.model(chosen, key)
         flat, _ = _flatten(model)
-        return Fit(model, self._optimiser.init(flat), RunningStatistics.empty(chosen))
+        return Fit(model, self._optimiser.init(flat), RunningStatistics.empty(chosen), self.beside(chosen))
 
     def learn(self, state: Fit, batch: Transition, key: PRNGKeyArray) -> tuple[Fit, Metrics]:
         batch = self._chosen(batch)
         statistics = state.statistics.update(batch.observation)
-        batch = self._standardised(statistics, batch)
+        if self.replay:
+            return eqx.tree_at(lambda s: s.statistics, state, statistics), {}
+        state = eqx.tree_at(lambda s: s.statistics, state, statistics)
+        return self._fitted(state, self._standardised(statistics, batch), key, self.minibatches)
+
+    @property
+    def learns_from_replay(self) -> bool:
+        return self.replay
+
+    def learn_replayed(self, state: Fit, batch: Transition, key: PRNGKeyArray) -> tuple[Fit, Metrics]:
+        return self._fitted(state, self.as_seen(state, batch), key, 1) if self.replay else (state, {})
+
+    def _fitted(self, state: Fit, batch: Transition, key: PRNGKeyArray, minibatches: int) -> tuple[Fit, Metrics]:
+        """The state after `passes` over a batch as the model sees it, and the metrics of the last step."""
         flat, unflatten = _flatten(state.model)
         optimiser = self._optimiser
 
         def step(carry, turn):
             flat, opt_state = carry
             part, key = turn
-            minibatch = jax.tree.map(lambda x: x.reshape(-1, self.minibatches, *x.shape[1:])[:, part], batch)
+            minibatch = jax.tree.map(lambda x: x.reshape(-1, minibatches, *x.shape[1:])[:, part], batch)
             gradient, metrics = jax.grad(lambda flat: self.loss(unflatten(flat), minibatch, key), has_aux=True)(flat)
             updates, opt_state = optimiser.update(gradient, opt_state, flat)
             return (self._after(optax.apply_updates(flat, updates), unflatten), opt_state), metrics
 
-        steps = self.passes * self.minibatches
-        turns = (jnp.arange(steps) % self.minibatches, jax.random.split(key, steps))
+        steps = self.passes * minibatches
+        turns = (jnp.arange(steps) % minibatches, jax.random.split(key, steps))
         (flat, opt_state), metrics = jax.lax.scan(step, (flat, state.opt_state), turns)
-        return Fit(unflatten(flat), opt_state, statistics), {name: values[-1] for name, values in metrics.items()}
+        state = Fit(unflatten(flat), opt_state, state.statistics, state.beside)
+        state = Fit(state.model, opt_state, state.statistics, self.counted(state, batch))
+        return state, {name: values[-1] for name, values in metrics.items()}
 
     def reward(self, state: Fit, batch: Transition) -> tuple[Fit, Rewards, Metrics]:
-        return state, self.rewards(state.model, self.as_seen(state, batch)), {}
+        return state, self.paid(state, self.as_seen(state, batch)), {}
+
+    def paid(self, state: Fit, batch: Transition) -> Rewards:
+        """The rewards of transitions as the model sees them, where they depend on more than the model."""
+        return self.rewards(state.model, batch)
+
+    def beside(self, observation_size: int) -> PyTree[Array]:
+        """What is to be kept beside the model, before anything was seen."""
+        return None
+
+    def counted(self, state: Fit, batch: Transition) -> PyTree[Array]:
+        """What is kept beside the model, after it has learned from a batch as it sees it."""
+        return state.beside
 
     def features_of(self, state: Fit, batch: Transition) -> Float[Array, "E steps d"]:
         return self.cumulants(state.model, self.as_seen(state, batch))
@@ -173,10 +221,12 @@ class Fitted(Method):
         return optax.adam(self.learning_rate)
 
 
-def network(inputs: int, hidden: Sequence[int], outputs: int, key: PRNGKeyArray, gain: float = 1.0) -> Network:
+def network(
+    inputs: int, hidden: Sequence[int], outputs: int, key: PRNGKeyArray, gain: float = 1.0, activation: str = "tanh"
+) -> Network:
     """A new network."""
     sizes = (inputs, *hidden, outputs)
-    return Network(sizes, gain, jax.random.normal(key, (Network.size(sizes),)))
+    return Network(sizes, gain, jax.random.normal(key, (Network.size(sizes),)), activation)
 
 
 def every(

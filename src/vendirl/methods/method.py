@@ -80,6 +80,22 @@ class Method(abc.ABC):
         return False
 
     @property
+    def linear(self) -> bool:
+        """Whether its reward is the product of its features and z and nothing else, so that successor features can be
+        learned from the features alone."""
+        return True
+
+    @property
+    def caveat(self) -> str | None:
+        """What whoever trains this bound method must know of its problem, in one sentence, if there is something."""
+        return None
+
+    @property
+    def plans_ahead(self) -> bool:
+        """Whether it divides the epochs among the skills, so that a run cannot be given more of them later."""
+        return False
+
+    @property
     def knows_goals(self) -> bool:
         """Whether what it has learned tells which skill reaches a goal (`goal_skill`)."""
         return False
@@ -149,6 +165,15 @@ class Method(abc.ABC):
         """Learn from (E, steps) transitions."""
         return state, {}
 
+    @property
+    def learns_from_replay(self) -> bool:
+        """Whether it learns from what a learner replays, in each of the learner's gradient steps (`learn_replayed`)."""
+        return False
+
+    def learn_replayed(self, state: PyTree, batch: Transition, key: PRNGKeyArray) -> tuple[PyTree, Metrics]:
+        """Learn from (E, steps) transitions that a learner replays and is about to learn from."""
+        return state, {}
+
     @abc.abstractmethod
     def reward(self, state: PyTree, batch: Transition) -> tuple[PyTree, Rewards, Metrics]:
         """The rewards of (E, steps) transitions."""
@@ -157,8 +182,19 @@ class Method(abc.ABC):
         """The rewards that stored transitions, of any scenes, would have now."""
         return self.reward(state, batch)[1]
 
+    @property
+    def reassigns(self) -> bool:
+        """Whether what is stored counts as another skill's when it is replayed, so that it must be rewarded anew."""
+        return False
+
+    def replayed(self, state: PyTree, batch: Transition) -> Transition:
+        """Stored transitions as they are to be learned from now: those of the skills that acted, unless a method
+        `reassigns` them to another."""
+        return batch
+
     def features_of(self, state: PyTree, batch: Transition) -> Float[Array, "E steps d"]:
-        """The vectors whose product with z is the reward, for learners of successor features."""
+        """The vectors whose product with z is the reward, for learners of successor features. Where the reward has a
+        part beside it, the method is not `linear`, and they learn from the reward."""
         raise ValueError(f"{self.name} has no features for a learner of successor features; csf, visr and aps have")
 
     def goal_skill(

@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl.methods.fitted import Fit, Fitted, Loss, every, network
+from vendirl.methods.fitted import Fit, Fitted, Loss, every
 from vendirl.methods.method import Rewards
+from vendirl.methods.published import PublishedFit, Recipe, like_metra
 from vendirl.methods.registry import register
 from vendirl.skills.networks import Network
 from vendirl.skills.rollout import Transition
@@ -60,7 +61,7 @@ class METRA(Fitted):
 
     def model(self, observation_size: int, key: PRNGKeyArray) -> Encoder:
         outputs = self.problem.space.size
-        return Encoder(network(observation_size, self.hidden, outputs, key), jnp.log(jnp.array(self.dual, float)))
+        return Encoder(self.network(observation_size, outputs, key), jnp.log(jnp.array(self.dual, float)))
 
     def loss(self, model: Encoder, batch: Transition, key: PRNGKeyArray) -> Loss:
         step = self.step(model, batch)
@@ -85,3 +86,19 @@ class METRA(Fitted):
         """The skill in the direction of φ(goal) - φ(s)."""
         φ = state.model.φ
         return self.problem.space.along(φ(self.observed(state, goal)) - φ(self.observed(state, observation)))
+
+
+@register
+@dataclasses.dataclass(frozen=True)
+class PublishedMETRA(PublishedFit, METRA):
+    """METRA as its release trains it, from states as on Ant and HalfCheetah.
+
+    What still differs: observations are standardised by running statistics rather than by constants of each
+    environment; first weights are orthogonal rather than Xavier's, and first actions less noisy; episodes are as long
+    as the environment says, 200 steps there.
+    """
+
+    mean_norm: bool = True
+
+    name: ClassVar[str] = "metra-published"
+    recipe: ClassVar[Recipe] = like_metra("METRA's release")

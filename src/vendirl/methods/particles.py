@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from vendirl.skills.policy import AnyArray
 
 
 def references(x: Float[AnyArray, "E steps d"], count: int) -> Float[AnyArray, "M d"]:
-    """M = `count` of the states, spread evenly over scenes and steps; all of them if there are fewer."""
+    """M = `count` different states, spread evenly over scenes and over steps; all of them if there are no more.
+
+    The states lie scene after scene. Strides that divide an episode would meet every scene at the same step, so the
+    stride has no divisor in common with how many there are, and is near the golden section of it, so that multiples
+    spread evenly.
+    """
     flat = x.reshape(-1, x.shape[-1])
-    stride = max(1, len(flat) // count)
-    return flat[::stride][:count]
+    total = len(flat)
+    if total <= count:
+        return flat
+    stride = round(total * (5**0.5 - 1) / 2)
+    while math.gcd(stride, total) > 1:
+        stride += 1
+    return flat[np.arange(count) * stride % total]
 
 
 def nearest(x: Float[AnyArray, "*batch d"], others: Float[AnyArray, "M d"], k: int) -> Float[Array, "*batch k"]:

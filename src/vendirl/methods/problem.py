@@ -22,6 +22,7 @@ class Problem:
         scenes: E.
         steps: steps of a scene between two updates of the skills.
         epochs: how many there will be.
+        extended: after how many of them the run was given more, if it was.
         updates: updates in an epoch.
         transform, order: of the reward in Vendi Score, unless a method says otherwise.
         refill, synchronise, episodes: of the skill memory, unless a method says otherwise.
@@ -40,6 +41,7 @@ class Problem:
     refill: str = "auto"
     synchronise: int = 10
     episodes: int = 1
+    extended: int = 0
 
     @property
     def costly(self) -> bool:

@@ -1,7 +1,8 @@
-"""Networks that cannot stretch distances: spectral normalisation (Miyato et al., 2018) as a projection.
+"""Networks that cannot stretch distances: spectral normalisation (Miyato et al., 2018), as it is or as a projection.
 
-Every weight matrix W is divided by max(1, σ(W)), σ a close bound on the largest singular value, after each gradient
-step. With tanh between the layers, which stretches nothing, |f(x) - f(y)| <= |x - y|.
+As a projection, every weight matrix W is divided by max(1, σ(W)), σ a close bound on the largest singular value, after
+each gradient step (`contracted`). As published, the network has W / σ(W) wherever it is used, whatever σ, and the
+gradient knows it (`normalised`). With tanh or ReLU between the layers, which stretch nothing, |f(x) - f(y)| <= |x - y|.
 """
 
 from __future__ import annotations
@@ -18,6 +19,26 @@ def contracted(network: Network) -> Network:
     """The network with every spectral norm at most 1."""
     layers = [eqx.tree_at(lambda layer: layer.weight, layer, _contracted(layer.weight)) for layer in network.layers]
     return eqx.tree_at(lambda n: n.layers, network, tuple(layers))
+
+
+def normalised(network: Network) -> Network:
+    """The network with every W divided by its largest singular value."""
+    layers = [eqx.tree_at(lambda l: l.weight, layer, layer.weight / leading(layer.weight)) for layer in network.layers]
+    return eqx.tree_at(lambda n: n.layers, network, tuple(layers))
+
+
+def leading(W: Float[Array, "m n"], iterations: int = 16) -> Float[Array, ""]:
+    """The largest singular value of W from below, u'Wv; u and v, by power iteration, are constant to the gradient."""
+    fixed = jax.lax.stop_gradient(W)
+    v = jax.random.normal(jax.random.key(0), (W.shape[1],))
+    for _ in range(iterations):
+        u = _unit(fixed @ v)
+        v = _unit(fixed.T @ u)
+    return jnp.maximum(_unit(fixed @ v) @ W @ v, 1e-12)
+
+
+def _unit(x: Float[Array, " n"]) -> Float[Array, " n"]:
+    return x / jnp.maximum(jnp.linalg.norm(x), 1e-12)
 
 
 def _contracted(W: Float[Array, "m n"]) -> Float[Array, "m n"]:

@@ -18,10 +18,12 @@ def table_of(comparison: Comparison, title: str) -> Table:
     for i, method in enumerate(comparison.methods):
         cells = []
         for j, k in enumerate(comparison.similarities):
-            low, high = comparison.intervals[i, j]
-            text = f"{comparison.iqm[i, j]:.2f} [{low:.2f}, {high:.2f}]"
+            ends = comparison.interval_of(method, k)
+            text = f"{comparison.iqm[i, j]:.2f}" + (f" [{ends[0]:.2f}, {ends[1]:.2f}]" if ends else "")
             best, clear = first[k]
             cells.append(verbatim(text + "*" * clear, style="bold") if method == best else verbatim(text))
         table.add_row(verbatim(method), *cells)
-    table.caption = "interquartile means, 95% intervals over seeds; bold: first; *: above all other intervals"
+    several = any(len(scores) > 1 for row in comparison.scores.values() for scores in row.values())
+    over = f"interquartile means, {comparison.confidence:.0%} intervals over seeds; bold: first; *: above all others"
+    table.caption = over if several else "one seed each, which does not tell how seeds vary; bold: first"
     return table

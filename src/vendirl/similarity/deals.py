@@ -20,3 +20,13 @@ class Regrouping(abc.ABC):
     @abc.abstractmethod
     def matrices(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n n"]:
         """One kernel matrix for each deal."""
+
+    def places(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n F"] | None:
+        """The place of each skill of each deal, in a space where places may be moved and averaged, and k is a function
+        of two of them: for similarities of means these. An episode that is named twice counts twice. None if a skill
+        has no such place."""
+        return None
+
+    def of_places(self, places: Float[np.ndarray, "sets n F"]) -> Float[np.ndarray, "sets n n"]:
+        """One kernel matrix for each set of n places."""
+        raise TypeError("these skills have no places")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Int
 
 from vendirl._checks import Number, checked_by, positive
+from vendirl.similarity.deals import Episodes, Regrouping
 from vendirl.similarity.kinds import MomentSimilarity, TrajectorySimilarity
 from vendirl.similarity.moments import Moments
-from vendirl.similarity.observations import Observations
+from vendirl.similarity.observations import Observations, SkillSet
 
 Pooled = tuple[Float[Array, "_ D"], Float[Array, " _"], Float[Array, ""]]
 """Observations, (M, D), their weights, (M,), and the mean of κ over all pairs of them."""
@@ -68,6 +71,37 @@ class RBFMMD(TrajectorySimilarity):
         square = jnp.where(square > 8 * float(jnp.finfo(x.dtype).eps) * (xx + yy), square, 0)
         return jnp.exp(-self.scale * _root(square))
 
+    def regroup(self, episodes: Episodes) -> Regrouping:
+        """The mean of κ over two skills' observations is that of its means over pairs of episodes, by their lengths."""
+        from vendirl.similarity.regrouping import OfPairs  # it knows similarities
+
+        points, lengths = SkillSet.of([list(episodes)]).arrays
+        every = np.full(len(episodes), points.shape[2]) if lengths is None else np.asarray(lengths)[0]
+        with jax.enable_x64(True):
+            pairs = np.asarray(_means_of_pairs(self, np.asarray(points, np.float64)[0], every))
+        return OfPairs(pairs, every.astype(np.float64), self._of_means)
+
+    def _of_means(self, raw: Float[np.ndarray, "deals n n"]) -> Float[np.ndarray, "deals n n"]:
+        own = np.diagonal(raw, axis1=-2, axis2=-1)
+        total = own[..., :, None] + own[..., None, :]
+        square = total - 2 * raw
+        square = np.where(square > 8 * np.finfo(raw.dtype).eps * np.abs(total), square, 0)
+        K = np.exp(-np.asarray(self.scale, np.float64) * np.sqrt(square))
+        return np.where(np.eye(raw.shape[-1], dtype=bool), 1, K)
+
+
+@jax.jit
+def _means_of_pairs(
+    similarity: RBFMMD, points: Float[Array, "N T D"], lengths: Int[Array, " N"]
+) -> Float[Array, "N N"]:
+    """The mean of κ over the observations of every two episodes."""
+    weights = (jnp.arange(points.shape[1]) < lengths[:, None]) / jnp.maximum(lengths, 1)[:, None]
+
+    def row(e: Int[Array, ""]) -> Float[Array, " N"]:
+        return jax.vmap(lambda y, r: similarity._mean(points[e], weights[e], y, r))(points, weights)
+
+    return jax.lax.map(row, jnp.arange(len(points)))
+
 
 def mmd(
     scale: Number | Any = 1.0, kernel: Literal["linear", "rbf"] | Any = "linear", bandwidth: Number | Any = 1.0
@@ -111,6 +145,9 @@ class final_state(TrajectorySimilarity):  # noqa: N801
     @property
     def psd(self) -> bool:
         return True
+
+    def regroup(self, episodes: Episodes) -> Regrouping:
+        return LinearMMD(self.scale).regroup([np.asarray(episode)[-1:] for episode in episodes])
 
     def summary(self, skill: Observations) -> Float[Array, " D"]:
         return skill.present @ skill.final / jnp.maximum(skill.present.sum(), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vendirl._checks import Number, checked_by, positive, whole_number
+from vendirl.similarity.deals import Deal, Episodes, Regrouping
 from vendirl.similarity.kinds import TrajectorySimilarity
 from vendirl.similarity.mmd import distance
 from vendirl.similarity.observations import Observations
@@ -48,10 +50,13 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
     def psd(self) -> bool:
         return True
 
+    def regroup(self, episodes: Episodes) -> Regrouping:
+        return OfQuantiles(self, episodes)
+
     def summary(self, skill: Observations) -> Float[Array, " F"]:
         """Quantiles of all projections, scaled so that their Euclidean distance is SW."""
         x, mask = skill.pooled, skill.mask
-        projected = x @ jnp.asarray(self._unit_vectors(x.shape[-1]), x.dtype).T  # (M, directions)
+        projected = x @ jnp.asarray(self.unit_vectors(x.shape[-1]), x.dtype).T  # (M, directions)
         if mask is not None:  # padding sorts to the end, and the quantiles stop before it
             projected = jnp.where(mask[:, None], projected, jnp.inf)
         count = x.shape[0] if mask is None else mask.sum()
@@ -67,7 +72,7 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
     def compare(self, a: Float[Array, " F"], b: Float[Array, " F"]) -> Float[Array, ""]:
         return jnp.exp(-self.scale * distance(a, b))
 
-    def _unit_vectors(self, D: int) -> Float[np.ndarray, "directions {D}"]:
+    def unit_vectors(self, D: int) -> Float[np.ndarray, "directions {D}"]:
         if D == 1:
             return np.ones((1, 1))
         if D == 2:
@@ -75,3 +80,43 @@ class wasserstein(TrajectorySimilarity):  # noqa: N801
             return np.stack([np.cos(turn), np.sin(turn)], -1)
         drawn = np.random.default_rng(self.seed).normal(size=(self.directions, D))
         return drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)
+
+
+class OfQuantiles(Regrouping):
+    """The kernel matrices of `wasserstein` for many deals: observations are projected once, and sorted for each deal.
+    The place of a skill is its quantiles."""
+
+    def __init__(self, similarity: wasserstein, episodes: Episodes):
+        self.similarity = similarity
+        self.lengths = np.array([len(episode) for episode in episodes])
+        u = similarity.unit_vectors(episodes[0].shape[-1])
+        self.projected = np.full((len(episodes) + 1, len(u), self.lengths.max()), np.inf)  # the last is no episode
+        for mine, episode in zip(self.projected, episodes, strict=False):
+            mine[:, : len(episode)] = u @ np.asarray(episode, np.float64).T
+
+    def matrices(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n n"]:
+        return self.of_places(self.places(deals))
+
+    def places(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n F"]:
+        return np.stack([self._quantiles(deal) for deal in deals])
+
+    def of_places(self, places: Float[np.ndarray, "sets n F"]) -> Float[np.ndarray, "sets n n"]:
+        from scipy.spatial.distance import cdist
+
+        return np.exp(-float(self.similarity.scale) * np.stack([cdist(each, each) for each in places]))
+
+    def _quantiles(self, deal: Deal) -> Float[np.ndarray, "n F"]:
+        """As in `wasserstein.summary`, of all skills of one deal; what is no observation sorts to the end."""
+        which = np.full((len(deal), max(map(len, deal))), -1)
+        for row, chosen in zip(which, deal, strict=True):
+            row[: len(chosen)] = chosen
+        x = np.swapaxes(self.projected[which], 1, 2)  # (n, directions, episodes, T)
+        ordered = np.sort(x.reshape(*x.shape[:2], -1), -1)
+        count = np.array([self.lengths[chosen].sum() for chosen in deal])[:, None]
+        levels = (np.arange(self.similarity.quantiles) + 0.5) / self.similarity.quantiles
+        rank = np.clip(levels * count - 0.5, 0, count - 1)
+        below = np.floor(rank).astype(int)
+        share = (rank - below)[:, None]
+        low, high = (np.take_along_axis(ordered, i[:, None], -1) for i in (below, np.minimum(below + 1, count - 1)))
+        values = (1 - share) * low + share * high
+        return values.reshape(len(deal), -1) / math.sqrt(values[0].size)

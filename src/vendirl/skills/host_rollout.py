@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from vendirl._programs import Recent
 from vendirl.environments.host import HostEnvironment, Scenes
 from vendirl.skills.policy import AnyArray, SkillPolicy
 from vendirl.skills.policy import noise as draw_noise
@@ -88,7 +90,8 @@ def acting(
     """How (E,) skills of a policy act, compiled; with `seeds`, (S, E) skills of S policies, in S E scenes."""
     arrays, static = eqx.partition(policy, eqx.is_array)
     shape = skills.shape[: 2 if seeds else 1]
-    compiled = _compiled(static, seeds, deterministic)
+    shapes = tuple(leaf.shape for leaf in (*jax.tree.leaves(arrays), skills))
+    compiled = _compiled(static, seeds, deterministic, shapes)
 
     def act(observations, times, noise):
         def split(x):
@@ -100,14 +103,18 @@ def acting(
     return act
 
 
-_programs: dict[tuple, Callable] = {}
+_programs: dict[tuple, tuple[SkillPolicy, Any]] = {}
+"""Programs of kinds of policies, with what tells the kind; those that were asked for last come last."""
+_MOST = 16
 
 
-def _compiled(static: SkillPolicy, seeds: bool, deterministic: bool) -> Callable:
-    """One program for all policies of a kind."""
+def _compiled(static: SkillPolicy, seeds: bool, deterministic: bool, shapes: tuple[tuple[int, ...], ...]) -> Callable:
+    """One program for all policies of a kind and size; those of the kinds that were asked for last are kept."""
     leaves, kind = jax.tree.flatten(static)
-    known = (kind, tuple(map(id, leaves)), seeds, deterministic)
-    if known not in _programs:
+    known = (kind, tuple(map(id, leaves)), seeds, deterministic, shapes)
+    if known in _programs:
+        _programs[known] = _programs.pop(known)
+    else:
 
         def one(arrays, skill, observation, time, noise):
             skill_ = eqx.combine(arrays, static).skill(skill)
@@ -116,21 +123,11 @@ def _compiled(static: SkillPolicy, seeds: bool, deterministic: bool) -> Callable
             return skill_.act(observation, time, noise)
 
         scenes = jax.vmap(one, (None, 0, 0, 0, 0))
-        _programs[known] = jax.jit(jax.vmap(scenes) if seeds else scenes)
-    return _programs[known]
-
-
-def roll_out_skills(
-    environment: HostEnvironment,
-    policy: SkillPolicy,
-    skills: Int[AnyArray, " n"] | Float[AnyArray, "n d"],
-    key: PRNGKeyArray,
-    deterministic: bool = False,
-    episodes: int | None = None,
-) -> Float[np.ndarray, "n *N T D"]:
-    """As `rollout.roll_out_skills`, in scenes that are opened for it and closed after it."""
-    points = act_out(environment, policy, skills, key, deterministic, episodes or 1).next_observation
-    return np.asarray(points[:, 0] if episodes is None else points)
+        _programs[known] = static, jax.jit(jax.vmap(scenes) if seeds else scenes)
+        while len(_programs) > _MOST:
+            _, old = _programs.pop(next(iter(_programs)))
+            old.clear_cache()
+    return _programs[known][1]
 
 
 def act_out(
@@ -188,4 +185,4 @@ def _acted_out(
     return stage.roll(act, skill, noise)
 
 
-drawn = jax.jit(draw_noise, static_argnums=(0, 2))
+drawn = Recent(draw_noise)

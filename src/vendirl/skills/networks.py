@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Real
+
+from vendirl._checks import one_of
 
 
 class Layer(eqx.Module):
@@ -29,14 +31,22 @@ class Layer(eqx.Module):
         return self.weight @ x + self.bias
 
 
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"tanh": jnp.tanh, "relu": jax.nn.relu}
+"""What may be between the layers, by name."""
+
+
 class Network(eqx.Module):
-    """A tanh network."""
+    """A network with tanh or ReLU between its layers."""
 
     layers: tuple[Layer, ...]
+    activation: str = eqx.field(static=True)
 
-    def __init__(self, sizes: Sequence[int], output_gain: float, normals: Float[Array, " weights"]):
+    def __init__(
+        self, sizes: Sequence[int], output_gain: float, normals: Float[Array, " weights"], activation: str = "tanh"
+    ):
         """`normals`: as many standard normal numbers as there are weights. They are drawn at once for all layers, since
         compiling the drawing takes longer than compiling everything else here."""
+        one_of(activation, list(ACTIVATIONS), "activation")
         shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
         gains = [2**0.5] * (len(sizes) - 2) + [output_gain]
         ends = np.cumsum([outputs * inputs for outputs, inputs in shapes])[:-1]
@@ -44,6 +54,7 @@ class Network(eqx.Module):
         self.layers = tuple(
             Layer(part.reshape(shape), gain) for part, shape, gain in zip(parts, shapes, gains, strict=True)
         )
+        self.activation = activation
 
     @staticmethod
     def size(sizes: Sequence[int]) -> int:
@@ -51,8 +62,9 @@ class Network(eqx.Module):
         return sum(inputs * outputs for inputs, outputs in itertools.pairwise(sizes))
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
+        bent = ACTIVATIONS[self.activation]
         for layer in self.layers[:-1]:
-            x = jnp.tanh(layer(x))
+            x = bent(layer(x))
         return self.layers[-1](x)
 
     def of_scenes(
@@ -63,12 +75,12 @@ class Network(eqx.Module):
         What the skill adds to the first layer is computed once a scene, and each layer is one product of matrices
         whose columns are the steps of all scenes: a PPO update takes a fifth less than with vmaps of the network.
         """
-        first, skills = self.layers[0], len(z)
+        bent, first, skills = ACTIVATIONS[self.activation], self.layers[0], len(z)
         bias = first.bias[:, None] + first.weight[:, -skills:] @ z
         h = (first.weight[:, :-skills] @ x.reshape(len(x), -1)).reshape(-1, *x.shape[1:]) + bias[:, :, None]
         h = h.reshape(len(h), -1)
         for layer in self.layers[1:]:
-            h = layer.weight @ jnp.tanh(h) + layer.bias[:, None]
+            h = layer.weight @ bent(h) + layer.bias[:, None]
         return h.reshape(-1, *x.shape[1:])
 
     def skill_bias(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.special
 from jaxtyping import Array, ArrayLike, Float, Int
 
+from vendirl._programs import Program
 from vendirl.environments.spaces import Discrete
 from vendirl.evaluation.measures.measure import Measure
 from vendirl.evaluation.measures.neural_diversity import (
@@ -53,11 +53,10 @@ def neural_diversity(
     def of_all(f):  # f(Skill, observation, time) of all skills and states
         over_states = jax.vmap(f, (None, 0, 0))
 
-        @eqx.filter_jit
         def outputs(policy, states, moments):
             return jax.vmap(lambda g: over_states(policy.skill(g), states, moments))(skills)
 
-        return np.asarray(outputs(policy, states, moments), np.float64)
+        return np.asarray(Program(outputs)(policy, states, moments), np.float64)
 
     if isinstance(policy.actions, Discrete):
         actions = np.arange(policy.actions.n)

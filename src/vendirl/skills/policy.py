@@ -41,8 +41,9 @@ class Skill(eqx.Module):
     Continuous actions are normal with a standard deviation that does not depend on the state,
     a ~ N(centre + half_width * actor(x), (half_width * exp(log_std))²), and are *not* clipped here: the environment
     clips, and log π is that of the unclipped action. Where `squashed`, the actor gives μ and log σ for each state, and
-    a = centre + half_width * tanh(u), u ~ N(μ, σ²), with log π in half widths. Discrete actions are categorical with
-    logits actor(x).
+    a = centre + half_width * tanh(u), u ~ N(μ, σ²), with log π in half widths. With a `deviation` the actor gives only
+    μ, and a = centre + half_width * clip(tanh μ + deviation * ε, -1, 1), whose log π nobody asks for and is given as 0.
+    Discrete actions are categorical with logits actor(x).
     """
 
     actor: Network
@@ -53,6 +54,7 @@ class Skill(eqx.Module):
     timed: bool = eqx.field(static=True)
     squashed: bool = eqx.field(static=True, default=False)
     features: int | None = eqx.field(static=True, default=None)
+    deviation: float | None = eqx.field(static=True, default=None)
 
     def action_and_value(
         self, observation: Observation, time: Time, key: PRNGKeyArray
@@ -66,6 +68,10 @@ class Skill(eqx.Module):
         if isinstance(self.actions, Discrete):
             action = jnp.argmax(output + noise)
             return action, jax.nn.log_softmax(output)[action]
+        if self.deviation is not None:
+            a = jnp.tanh(output) + self.deviation * noise
+            inside = a + jax.lax.stop_gradient(jnp.clip(a, -1, 1) - a)  # the wall does not stop the gradient
+            return self._to_box(inside), jnp.zeros(())
         if self.squashed:
             μ, log_σ = self._squashed(output)
             u = μ + jnp.exp(log_σ) * noise
@@ -103,6 +109,8 @@ class Skill(eqx.Module):
         output = self.actor(self._inputs(observation, time))
         if isinstance(self.actions, Discrete):
             return jnp.argmax(output)
+        if self.deviation is not None:
+            return self._to_box(jnp.tanh(output))
         return self._to_box(jnp.tanh(self._squashed(output)[0]) if self.squashed else output)
 
     def _squashed(
@@ -165,6 +173,7 @@ class SkillPolicy(eqx.Module):
     squashed: bool = eqx.field(static=True)
     numbered: bool = eqx.field(static=True)
     features: int = eqx.field(static=True)
+    deviation: float | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -180,6 +189,8 @@ class SkillPolicy(eqx.Module):
         squashed: bool = False,
         numbered: bool = True,
         features: int | None = None,
+        activation: str = "tanh",
+        deviation: float | None = None,
     ):
         """
         Args:
@@ -194,6 +205,9 @@ class SkillPolicy(eqx.Module):
             squashed: continuous actions are squashed into the box by tanh, with a deviation for each state (for SAC).
             numbered: whether a skill is a number, 0 to n - 1, rather than a vector.
             features: how many features an observation has, if there are some that the skills do not see.
+            activation: what is between the layers, tanh or relu.
+            deviation: where actions are squashed, of noise that is added after tanh, in half widths of the box; None
+                for noise before tanh, whose deviation the network gives.
         """
         if skills < 1:
             raise ValueError(f"skills={skills} must be at least 1.")
@@ -202,7 +216,9 @@ class SkillPolicy(eqx.Module):
                 f"hidden={tuple(hidden)} must name at least one layer, each at least 1 wide, e.g. (64, 64)."
             )
         squashed = squashed and not isinstance(actions, Discrete)
-        outputs = actions.n if isinstance(actions, Discrete) else actions.size * (2 if squashed else 1)
+        deviation = deviation if squashed else None
+        outputs = actions.n if isinstance(actions, Discrete) else actions.size
+        outputs = 2 * outputs if squashed and deviation is None else outputs
         inputs = observation_size + time + (0 if separate else skills)
         std_shape = (skills, outputs) if separate else (outputs,)
 
@@ -211,7 +227,8 @@ class SkillPolicy(eqx.Module):
         count = Network.size(actor_sizes)
 
         def networks(normals):
-            return Network(actor_sizes, 0.01, normals[:count]), Network(critic_sizes, 1.0, normals[count:])
+            actor = Network(actor_sizes, 0.01, normals[:count], activation)
+            return actor, Network(critic_sizes, 1.0, normals[count:], activation)
 
         copies = (skills,) if separate else ()
         normals = jax.random.normal(key, (*copies, count + Network.size(critic_sizes)))
@@ -224,6 +241,7 @@ class SkillPolicy(eqx.Module):
         self.separate = separate
         self.time = time
         self.squashed = squashed
+        self.deviation = deviation
         self.numbered = numbered
         self.features = observation_size if features is None else features
 
@@ -233,7 +251,7 @@ class SkillPolicy(eqx.Module):
         if not self.separate:
             return self._shared_skill(self._skill_biases(skill))
         actor, critic, log_std = jax.tree.map(lambda p: p[skill], (self.actor, self.critic, self.log_std))
-        return Skill(actor, critic, log_std, self.statistics, self.actions, self.time, self.squashed, self.features)
+        return self._skill(actor, critic, log_std)
 
     def _check_skill(self, skill: GivenSkill) -> None:
         shape = jnp.shape(skill)
@@ -299,9 +317,11 @@ class SkillPolicy(eqx.Module):
 
     def _shared_skill(self, biases: tuple[Float[Array, " hidden"], Float[Array, " hidden"]]) -> Skill:
         actor, critic = self.actor.given(biases[0], self.skills), self.critic.given(biases[1], self.skills)
-        return Skill(
-            actor, critic, self.log_std, self.statistics, self.actions, self.time, self.squashed, self.features
-        )
+        return self._skill(actor, critic, self.log_std)
+
+    def _skill(self, actor: Network, critic: Network, log_std: Float[Array, " A"] | None) -> Skill:
+        kind = (self.actions, self.time, self.squashed, self.features, self.deviation)
+        return Skill(actor, critic, log_std, self.statistics, *kind)
 
     def with_statistics(self, statistics: RunningStatistics) -> SkillPolicy:
         """The same weights behind other observation statistics."""

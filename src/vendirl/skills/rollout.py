@@ -97,24 +97,6 @@ def rollout(
     return state, elapsed, eqx.tree_at(lambda rows: rows.skill, rows, jnp.asarray(skill))
 
 
-def roll_out_skills(
-    environment: Environment,
-    policy: SkillPolicy,
-    skills: Int[AnyArray, " n"] | Float[AnyArray, "n d"],
-    key: PRNGKeyArray,
-    deterministic: bool = False,
-    episodes: int | None = None,
-) -> Float[Array, "n *N T D"]:
-    """The observations s_1, ..., s_T of each of `skills`, T the environment's episode length. A skill that terminates
-    early begins anew and fills its T steps, as the memory's queue goes on filling; `act_out` tells where it did.
-
-    Args:
-        deterministic: take the likeliest action rather than draw one.
-        episodes: N for an axis of so many episodes, (n, N, T, D); None for one episode without that axis, (n, T, D).
-    """
-    return jnp.asarray(act_out(environment, policy, skills, key, deterministic, episodes).next_observation)
-
-
 def act_out(
     environment: Environment,
     policy: SkillPolicy,
@@ -123,7 +105,13 @@ def act_out(
     deterministic: bool = False,
     episodes: int | None = None,
 ) -> Transition:
-    """All that happens in `roll_out_skills`, from the first step of an episode on."""
+    """T steps of each of `skills` from the first step of an episode on, T the environment's episode length. A skill
+    that terminates early begins anew and fills its T steps, as the memory's queue goes on filling; the rows tell where.
+
+    Args:
+        deterministic: take the likeliest action rather than draw one.
+        episodes: N for an axis of so many episodes, (n, N, T); None for one episode without that axis, (n, T).
+    """
     skills, T = jnp.asarray(skills), environment.episode_length
     shape = (len(skills),) if episodes is None else (len(skills), episodes)
     noise_key, world_key = jax.random.split(key)

@@ -50,6 +50,10 @@ class SkillSpace(abc.ABC):
         """n goals to evaluate: always the same ones."""
         return self.sample(jax.random.key(0), n)
 
+    def mixed(self, goals: Float[Array, "m {self.size}"], weights: Float[Array, " m"]) -> Float[Array, " {self.size}"]:
+        """A goal between m others, Σ w_i z_i with weights that add up to one, as the space wants its goals to be."""
+        return weights @ goals
+
 
 class OneHot(SkillSpace):
     """Skills 0, ..., n - 1 with equal chances; z is one-hot."""
@@ -98,6 +102,13 @@ class Sphere(SkillSpace):
         angle = 2 * jnp.pi * jnp.arange(n) / n
         return jnp.stack([jnp.cos(angle), jnp.sin(angle)], -1)
 
+    def mixed(self, goals: Float[Array, "m {self.size}"], weights: Float[Array, " m"]) -> Float[Array, " {self.size}"]:
+        """The unit vector in that direction; of vectors that cancel each other there is none."""
+        z = weights @ goals
+        if float(jnp.linalg.norm(z)) < 1e-4:
+            raise ValueError("these skills are opposite, so that nothing lies between them; give one more weight")
+        return self.along(z)
+
 
 class Gaussian(SkillSpace):
     """z ~ N(0, I)."""
@@ -114,6 +125,10 @@ class Gaussian(SkillSpace):
         length = math.sqrt(2) * math.exp(math.lgamma((self.size + 1) / 2) - math.lgamma(self.size / 2))
         return length * super().along(direction)
 
+    def mixed(self, goals: Float[Array, "m {self.size}"], weights: Float[Array, " m"]) -> Float[Array, " {self.size}"]:
+        """Σ w_i z_i / sqrt(Σ w_i²), which is distributed as each z_i is."""
+        return weights @ goals / jnp.linalg.norm(weights)
+
 
 class Cube(SkillSpace):
     """z uniform in [-1, 1]^d."""
@@ -124,3 +139,14 @@ class Cube(SkillSpace):
 
     def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, "{count} {self.size}"]:
         return jax.random.uniform(key, (count, self.size), minval=-1.0)
+
+
+class UnitCube(SkillSpace):
+    """z uniform in [0, 1]^d, as CIC's release has it."""
+
+    @property
+    def discrete(self) -> bool:
+        return False
+
+    def sample(self, key: PRNGKeyArray, count: int) -> Float[Array, "{count} {self.size}"]:
+        return jax.random.uniform(key, (count, self.size))

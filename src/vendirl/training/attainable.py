@@ -19,6 +19,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from vendirl._checks import seed_number
+from vendirl._programs import Program
 from vendirl.environments import AnyEnvironment, Environment, HostEnvironment, parse_environment
 from vendirl.environments.spaces import Box
 from vendirl.score.score import vendi_score
@@ -87,14 +88,14 @@ def attainable(
     if isinstance(world, HostEnvironment) or not isinstance(world.actions, Box) or not can:
         return Attainable(bound, None, "rank")
     restarts = max(2, min(32, 32 * 32**2 // n**2)) if restarts is None else restarts
-    scores, paths = _ascend(world, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed))
+    climb = Program(_ascend)  # let go after this: it is the program of one similarity, n and q
+    scores, paths = climb(world, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed))
     best = int(np.argmax(np.asarray(scores)))
     if not np.isfinite(scores[best]):
         return Attainable(bound, None, "rank")
     return Attainable(min(float(scores[best]), bound), np.asarray(paths[best]), "ascent")
 
 
-@eqx.filter_jit
 def _ascend(
     environment: Environment,
     similarity: Similarity,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import equinox as eqx
@@ -9,13 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vendirl._programs import compiled
 from vendirl.environments import Environment, HostEnvironment
-from vendirl.skills.rollout import roll_out_skills
+from vendirl.skills.rollout import act_out
 from vendirl.training.devices import replicated
 from vendirl.training.host import HostLoop, score_of
 from vendirl.training.loop import Loop, Training
-from vendirl.training.programs import compiled
 
+LEVEL = "xla_backend_optimization_level"
+"""XLA's flag; whoever sets it is obeyed."""
 Metrics = dict[str, Any]
 """By name the metrics of the last epoch and the score of the skills, and in "finite" which metrics were always so."""
 
@@ -49,24 +52,19 @@ class CompiledBlock:
 
             arrays, metrics = jax.lax.scan(epoch, arrays, length=loop.block)
             policy = eqx.combine(arrays, static).policy
-            points = roll_out_skills(environment, policy, goals, jax.random.key(0), True, episodes=1)
+            points = act_out(environment, policy, goals, jax.random.key(0), True, episodes=1).next_observation
             score = score_of(points, problem.similarity, problem.order)
             last = {name: values[-1] for name, values in metrics.items()}
             finite = {name: jnp.all(jnp.isfinite(values)) for name, values in metrics.items()}
             return arrays, {**last, "vendi_score": score, "finite": finite}
 
         function = block if seeds == 1 else jax.vmap(block)
-        options: dict[str, Any] | None = None
-        if jax.default_backend() == "cpu":
-            # LLVM's level 2 compiles in a fifth less time than level 3, and its programs were measured to be as fast. A
-            # process that is paused must not be ended because one device waits for another.
-            options = {"xla_backend_optimization_level": 2, "xla_cpu_collective_call_terminate_timeout_seconds": 10**6}
         arrays = eqx.filter(training, eqx.is_array)
         self.everywhere = None if loop.devices == 1 else replicated(loop.devices)
         where: dict[str, Any] = {}
         if loop.devices > 1:
             where = {"in_shardings": self.everywhere, "out_shardings": self.everywhere}
-        self.program = compiled(jax.jit(function, **where).lower(arrays), options)
+        self.program = compiled(jax.jit(function, **where).lower(arrays), compiler_options())
 
     def __call__(self, arrays: Training) -> tuple[Training, Metrics]:
         """The arrays of a state of training after a block of epochs more, and metrics."""
@@ -77,6 +75,16 @@ class CompiledBlock:
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def compiler_options() -> dict[str, Any] | None:
+    """What XLA is told of a block of epochs."""
+    if jax.default_backend() != "cpu":
+        return None
+    # A process that is paused must not be ended because one device waits for another.
+    options = {"xla_cpu_collective_call_terminate_timeout_seconds": 10**6}
+    # LLVM's level 2 compiles in a fifth less time than level 3, and its programs were measured to be as fast.
+    return options if LEVEL in os.environ.get("XLA_FLAGS", "") else {**options, LEVEL: 2}
 
 
 class HostBlock:

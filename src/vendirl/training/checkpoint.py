@@ -129,8 +129,12 @@ def load(
             f"the checkpoint {path} belongs to another run: it was made with other settings or another version; "
             "resume with the settings in settings.json, or choose another folder"
         )
+    if path.is_symlink():
+        raise DamagedError(f"{damaged}: it is a link, which could lead anywhere")
     found = _files(path)
     for name in sorted(files.keys() | found.keys()):
+        if found.get(name, 0) < 0:
+            raise DamagedError(f"{damaged}: {name} is a link, a pipe or a device")
         if name not in found:
             raise DamagedError(f"{damaged}: {name} is missing")
         if name not in files:

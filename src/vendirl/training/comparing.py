@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +15,29 @@ from vendirl.evaluation.comparison import Comparison, compare
 from vendirl.evaluation.evaluate import Evaluation, evaluate
 from vendirl.methods import parse_method
 from vendirl.similarity import parse
-from vendirl.training.budget import told
 from vendirl.training.driver import Progress, run
 from vendirl.training.folder import as_begun, name_for, read_settings
+from vendirl.training.notes import note_of
 from vendirl.training.problem import build
 from vendirl.training.reading import read_table
+from vendirl.training.recipes import as_published
 from vendirl.training.settings import Settings
 
 
 @dataclasses.dataclass(frozen=True)
 class Contestant:
-    """A method to train: its name in the table, the settings of its run, and what a small budget means for it."""
+    """A method to train: its name in the table, the settings of its run, and what is to be known of it before."""
 
     name: str
     settings: Settings
     note: str | None = None
 
 
-def contestants(methods: Sequence[str], similarities: Sequence[str], settings: Settings) -> list[Contestant]:
-    """One for each method; methods with VendiRL's reward are trained once for each similarity that they are scored
-    by."""
+def contestants(
+    methods: Sequence[str], similarities: Sequence[str], settings: Settings, given: Collection[str] = ()
+) -> list[Contestant]:
+    """One for each method; methods with VendiRL's reward are trained once for each similarity that they are scored by.
+    Of a published form, settings are the release's, but for those whose names are `given`, such as "sac.updates"."""
     if not methods:
         raise ValueError("methods is empty: name at least one, such as vendirl")
     if not similarities:
@@ -44,12 +47,13 @@ def contestants(methods: Sequence[str], similarities: Sequence[str], settings: S
         method = parse_method(text)
         depends = method.depends_on_similarity
         for similarity in similarities if depends else similarities[:1]:
-            chosen = dataclasses.replace(settings, method=text, similarity=similarity)
+            asked_for = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+            chosen = Settings(**{**as_published(text, asked_for, given), "method": text, "similarity": similarity})
             asked, (chosen, loop) = (
                 chosen.scenes,
                 build(chosen),
             )  # refuses what is impossible before anything is trained
-            note = told(chosen.steps, asked, chosen.scenes, loop.problem.epochs, loop.steps_of_an_epoch)
+            note = note_of(chosen, asked, loop)
             found.append(Contestant(f"{text} [{similarity}]" if depends else text, chosen, note))
     names = [contestant.name for contestant in found]
     if len(set(names)) < len(names):
@@ -87,14 +91,31 @@ def steps_taken(folders: dict[str, Path]) -> dict[str, tuple[int, int]]:
     return {name: of(folder / "summary.json") for name, folder in folders.items()}
 
 
+SHUFFLES = 20
+"""The fewest that can tell a seed from chance: its p-value may be 1/21."""
+
+
 def score_all(
-    folders: dict[str, Path], similarities: Sequence[str], seed: int = 0
+    folders: dict[str, Path],
+    similarities: Sequence[str],
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
 ) -> tuple[Comparison, dict[str, list[Evaluation]]]:
-    """Score every seed of every method under every similarity."""
-    found = {
-        name: [evaluate(path, similarities, measures=True, seed=seed) for path in sources_in(folder)]
-        for name, folder in folders.items()
-    }
+    """Score every seed of every method under every similarity.
+
+    Methods are compared by the scores of their seeds, which vary in more than their episodes, so no intervals over
+    episodes are computed: they take most of the time, and nothing would be made of them.
+
+    Args:
+        progress: called with the folder of each seed before it is scored.
+    """
+
+    def scored(path: str) -> Evaluation:
+        if progress is not None:
+            progress(path)
+        return evaluate(path, similarities, measures=True, seed=seed, resamples=0, shuffles=SHUFFLES)
+
+    found = {name: [scored(path) for path in sources_in(folder)] for name, folder in folders.items()}
     return compare(found, seed=seed), found
 
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vendirl._host import keep_compiled_programs
+from vendirl._programs import Program
 from vendirl.algorithms import Algorithm
 from vendirl.environments import AnyEnvironment, EnvironmentFailure, refuse_untrusted
 from vendirl.methods import Method
@@ -25,11 +26,11 @@ from vendirl.similarity import Similarity, SkillSet, Sum
 from vendirl.training import checkpoint
 from vendirl.training import folder as folders
 from vendirl.training.blocks import CompiledBlock, HostBlock, make_block
-from vendirl.training.budget import told
+from vendirl.training.going_on import TRUST, as_asked
 from vendirl.training.loop import OBSERVATIONS, Loop, Training
+from vendirl.training.notes import note_of
 from vendirl.training.owner import AlreadyOwnedError, NoLocksError
 from vendirl.training.problem import Objects, build, described, new_policy
-from vendirl.training.programs import Program
 from vendirl.training.progress import progress_bar, silent
 from vendirl.training.run import Run
 from vendirl.training.settings import Settings
@@ -40,7 +41,6 @@ Progress = Callable[[Run, dict[str, Any]], None]
 Resume = bool | Literal["auto"]
 
 CHECKPOINT_SECONDS = 10.0
-TRUST = "say so with --trust on the command line, or trust=True in Python"
 FIRST_CHECKPOINT_SECONDS = 1.0
 
 
@@ -49,32 +49,36 @@ class NonFiniteRewardError(FloatingPointError):
 
 
 def train(
-    env: str | AnyEnvironment | Callable[..., Any] | object = "point",
-    similarity: Similarity | str | object = "mmd(scale=4)",
-    skills: int = 8,
+    env: str | AnyEnvironment | Callable[..., Any] | object | None = None,
+    similarity: Similarity | str | object | None = None,
+    skills: int | None = None,
     *,
-    method: Method | str | object = "vendirl",
-    learner: Algorithm | str | object = "ppo",
+    method: Method | str | object | None = None,
+    learner: Algorithm | str | object | None = None,
     out: str | Path | None = None,
     resume: Resume = False,
     progress: bool | Progress | None = True,
+    trust: bool = False,
     **settings: Any,
 ) -> Run:
     """Learn skills that are diverse in the sense of a similarity (Algorithm 1).
 
     Args:
         env: name of the environment, or a name with settings such as "point(noise=0.01)"; or an object, your own
-            `Environment`, or a function that makes a Gymnasium environment.
-        similarity: k, or its text.
-        skills: n.
-        method: what is rewarded, or its text.
-        learner: the algorithm of choice, or its text.
+            `Environment`, or a function that makes a Gymnasium environment. By default "point".
+        similarity: k, or its text; by default "mmd(scale=4)".
+        skills: n, by default 8.
+        method: what is rewarded, or its text; by default "vendirl".
+        learner: the algorithm of choice, or its text; by default "ppo" or, for a published form of a method such as
+            "metra-published", what its release has. Other settings that are not given follow the release too.
         out: a folder to save the run in; nothing is saved if None.
         resume: continue the run in that folder, bit for bit as if it had never stopped; in environments outside of JAX
             as far as the same seed and actions lead them to the same observations. "auto" does so if there is a run,
-            and else begins it.
+            and else begins it. What is not given is that of the run. More `steps` than it had train it longer: see
+            docs/survival.md.
         progress: True for a bar in terminals and notebooks, and a line every few seconds elsewhere; False for silence;
             or a function that is called with the run and the newest metrics after every block of epochs.
+        trust: whether the environment that the folder names may be made whatever it is, if none is given; see `load`.
         settings: anything else in `Settings`.
 
     Whatever else is given for one of these is refused in words. Ctrl-C, SIGTERM and SIGHUP save a run that has a
@@ -86,8 +90,10 @@ def train(
         >>> run.rollout().shape
         (4, 1, 50, 2)
     """
-    objects, texts = described(env, similarity, method, learner, settings.get("episode_length"))
-    return run(Settings.named({**settings, **texts, "skills": skills}), out, resume, progress, objects)
+    parts = {"env": env, "similarity": similarity, "skills": skills, "method": method, "learner": learner}
+    given = {**settings, **{name: part for name, part in parts.items() if part is not None}}
+    asked, objects, longer = as_asked(given, None if out is None or not resume else Path(out), trust)
+    return run(asked, out, resume, progress, objects, longer)
 
 
 def run(
@@ -96,32 +102,36 @@ def run(
     resume: Resume = False,
     progress: bool | Progress | None = True,
     objects: Objects = Objects(),  # noqa: B008  (it is frozen)
+    longer: bool = False,
 ) -> Run:
-    """Train as the settings say; see `train`. Objects take the place of what the settings name."""
+    """Train as the settings say; see `train`. Objects take the place of what the settings name. A run that is resumed
+    has just these settings or, if `longer`, fewer steps; see `going_on`."""
     if not isinstance(resume, bool) and resume != "auto":
         raise ValueError(f'resume must be True, False or "auto", but is {resume!r}')
     if resume is True and out is None:
         raise ValueError("resume needs the folder of the run: out=...")
     if progress is True:
         with progress_bar() as bar:
-            return run(settings, out, resume, bar, objects)
+            return run(settings, out, resume, bar, objects, longer)
     report = progress if callable(progress) else silent
     keep_compiled_programs()
     folder, there = None if out is None else Path(out), False
-    if folder is not None and resume:
+    if folder is not None and resume and not longer:
         settings = folders.as_begun(settings, folder)
     asked = settings.scenes
     settings, loop = build(settings, objects)
+    if longer and settings.extended and loop.method.plans_ahead:
+        raise ValueError(f"{settings.method} has divided its epochs among the skills, so it cannot be given more steps")
     with contextlib.ExitStack() as held:
         if folder is not None:
             with _saving(folder):
                 there = held.enter_context(
-                    folders.claimed(folder, settings, "auto" if resume == "auto" else bool(resume))
+                    folders.claimed(folder, settings, "auto" if resume == "auto" else bool(resume), longer)
                 )
         stopping = held.enter_context(Stopping())
         this = _first(settings, loop)
         if not there:
-            this.note = told(settings.steps, asked, settings.scenes, this.epochs, loop.steps_of_an_epoch)
+            this.note = note_of(settings, asked, loop)
         if isinstance(report, progress_bar):
             report.begin(this)
         if folder is not None:
@@ -131,6 +141,15 @@ def run(
             folders.check_versions(folder)
             with _saving(folder):
                 _restore(this, folder, put_aside=True)
+                if longer and this.done != settings.extended:
+                    raise ValueError(
+                        f"the newest checkpoint in {folder} cannot be read, so that the run is at epoch {this.done}; "
+                        f"go on with it as it was first, and give it more steps then: {_command(folder)}"
+                    )
+                if longer:
+                    folders.lengthen(folder, settings)
+                if this.done + loop.block <= this.epochs:
+                    folders.put_results_aside(folder, settings.extended)
                 folders.truncate_history(folder, this.done)
         start = time.perf_counter()
         block = make_block(loop, this.training, settings.seeds, settings.seed)
@@ -164,7 +183,8 @@ def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress, stoppi
     static = eqx.filter(this.training, eqx.is_array, inverse=True)
     began = saved = time.perf_counter()
     ceiling = this.found_ceiling
-    while this.done < this.epochs:
+    # A run that was given more steps, and then fell back behind that point, may end less than a block too early.
+    while this.done + this.loop.block <= this.epochs:
         start = time.perf_counter()
         with stopping.at_once(isinstance(block, HostBlock)):
             arrays, metrics = jax.block_until_ready(block(eqx.filter(this.training, eqx.is_array)))
@@ -188,7 +208,7 @@ def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress, stoppi
         now = time.perf_counter()
         # At first what is new is worth as much as all that was saved before.
         due = min(CHECKPOINT_SECONDS, max(FIRST_CHECKPOINT_SECONDS, saved - began))
-        if now - saved > due or this.done == this.epochs:
+        if now - saved > due or this.done + this.loop.block > this.epochs:
             _save(this)
             saved = time.perf_counter()
 

@@ -6,20 +6,24 @@ import contextlib
 import dataclasses
 import hashlib
 import importlib.metadata
+import io
 import json
 import platform
 import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from vendirl import __version__
-from vendirl._files import sync, write_atomically
+from vendirl._files import sync, write_atomically, write_bytes_atomically
 from vendirl.training.attainable import Attainable
 from vendirl.training.owner import LOCK, owning
 from vendirl.training.reading import known_ceiling, read_history, read_run, read_settings, read_versions
 from vendirl.training.settings import Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "as_begun",
@@ -28,13 +32,16 @@ __all__ = [
     "fingerprint",
     "fingerprints",
     "known_ceiling",
+    "lengthen",
     "log",
     "name_for",
+    "put_results_aside",
     "read_history",
     "read_settings",
     "truncate_history",
     "versions",
     "write_ceiling",
+    "write_figure",
 ]
 
 
@@ -45,17 +52,41 @@ def as_begun(settings: Settings, folder: Path) -> Settings:
     return dataclasses.replace(settings, rounding=read_settings(folder).rounding)
 
 
+def lengthen(folder: Path, settings: Settings) -> None:
+    """Write down that the run in a folder has more steps from now on. What it was before is kept in settings.json, so
+    that the checkpoints of then stay valid."""
+    written, theirs = read_run(folder), read_settings(folder)
+    known = {"steps": theirs.steps, "until_epoch": settings.extended, "fingerprints": sorted(_own(written, theirs))}
+    written |= {"settings": settings.to_json(), "earlier": [*_earlier(written), known]}
+    write_atomically(folder / "settings.json", json.dumps(written, indent=2) + "\n")
+
+
+def put_results_aside(folder: Path, epoch: int) -> None:
+    """Move the results of a run that goes on, which are no longer those of its skills, to until-<epoch>/."""
+    aside = folder / f"until-{epoch}"
+    for place in (folder, *sorted(folder.glob("seed-*"))):
+        for path in sorted(path for path in place.iterdir() if path.name in _RESULTS):
+            target = aside / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+
+
+_RESULTS = ("trajectories.npz", "untrained.npz", "figure.png", "summary.json")
+
+
 @contextlib.contextmanager
-def claimed(folder: Path, settings: Settings, resume: bool | Literal["auto"] = False) -> Iterator[bool]:
+def claimed(
+    folder: Path, settings: Settings, resume: bool | Literal["auto"] = False, longer: bool = False
+) -> Iterator[bool]:
     """Make the folder this run's as long as it is written in, or refuse one that holds something else, or that someone
-    else is writing in: whether there was a run to go on with."""
-    _check_claim(folder, settings, resume)  # first without touching anything
+    else is writing in: whether there was a run to go on with. If `longer`, the settings may have more steps."""
+    _check_claim(folder, settings, resume, longer)  # first without touching anything
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except NotADirectoryError as error:
         raise NotADirectoryError(f"{folder} cannot be made: {error.filename} is not a folder") from None
     with owning(folder):
-        there = _check_claim(folder, settings, resume)
+        there = _check_claim(folder, settings, resume, longer)
         _drop_leftovers(folder)
         if not there:
             text = json.dumps({"settings": settings.to_json(), "versions": versions()}, indent=2)
@@ -63,7 +94,7 @@ def claimed(folder: Path, settings: Settings, resume: bool | Literal["auto"] = F
         yield there
 
 
-def _check_claim(folder: Path, settings: Settings, resume: bool | Literal["auto"]) -> bool:
+def _check_claim(folder: Path, settings: Settings, resume: bool | Literal["auto"], longer: bool) -> bool:
     """Whether the folder holds this run already; refused if it holds something else."""
     if (folder / "settings.json").exists():
         if not resume:
@@ -71,6 +102,9 @@ def _check_claim(folder: Path, settings: Settings, resume: bool | Literal["auto"
                 f"{folder} holds another run; choose another --out, or add --resume to go on with that one"
             )
         theirs = read_settings(folder)
+        if longer:  # all else must be the same
+            kept = {name: getattr(theirs, name) for name in ("steps", "extended", "rounding")}
+            settings = dataclasses.replace(settings, **kept)
         if theirs != settings:
             mine, old = settings.to_json(), theirs.to_json()
             changed = ", ".join(f"{key}={old[key]!r} (not {mine[key]!r})" for key in mine if mine[key] != old.get(key))
@@ -90,13 +124,20 @@ def _drop_leftovers(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-_WRITTEN = r"(settings|summary|attainable)\.json|metrics\.jsonl|figure\.png|trajectories\.npz"
+_WRITTEN = r"(settings|summary|attainable)\.json|metrics\.jsonl|figure\.png|(trajectories|untrained)\.npz"
 _LEFTOVER = re.compile(rf"\.({_WRITTEN})\.\d+(\.npz)?")
 
 
 def write_ceiling(folder: Path, ceiling: Attainable) -> None:
     """Keep the attainable score, which takes long to find."""
     write_atomically(folder / "attainable.json", json.dumps({"score": ceiling.score, "method": ceiling.method}) + "\n")
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a picture so that the file is either the old one or the new one, whole."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=150)
+    write_bytes_atomically(path, picture.getvalue())
 
 
 def log(folder: Path | None, row: dict[str, Any]) -> None:
@@ -125,10 +166,25 @@ def fingerprint(settings: Settings) -> str:
 
 def fingerprints(folder: Path, settings: Settings) -> set[str]:
     """The fingerprints that a checkpoint of these settings in this folder may have: also those of the settings as they
-    were written by a version that knew fewer of them, and that counted JAX's version among them."""
-    asked, jax_version = read_run(folder).get("settings"), read_versions(folder).get("jax")
-    older = ({"settings": asked}, {"settings": asked, "jax": jax_version})
-    return {fingerprint(settings), *map(_digest, older)}
+    were written by a version that knew fewer of them, and that counted JAX's version among them; and those of the run
+    before it was given more steps."""
+    written = read_run(folder)
+    before = [name for entry in _earlier(written) for name in entry["fingerprints"]]
+    return {fingerprint(settings), *_own(written, read_settings(folder)), *before}
+
+
+def _own(written: dict[str, Any], settings: Settings) -> set[str]:
+    """The fingerprints of what settings.json says, whichever version wrote it."""
+    asked, versions = written.get("settings"), written.get("versions")
+    jax_version = versions.get("jax") if isinstance(versions, dict) else None
+    return {fingerprint(settings), _digest({"settings": asked}), _digest({"settings": asked, "jax": jax_version})}
+
+
+def _earlier(written: dict[str, Any]) -> list[dict[str, Any]]:
+    """What settings.json says of a run before it was given more steps, so far as it can be understood."""
+    found = written.get("earlier")
+    entries = found if isinstance(found, list) else []
+    return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("fingerprints"), list)]
 
 
 def check_versions(folder: Path) -> None:

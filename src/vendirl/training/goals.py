@@ -10,13 +10,13 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from vendirl._checks import AnyArray, an_array, whole_number
+from vendirl._programs import Program
 from vendirl.data import Trajectories
 from vendirl.environments import AnyEnvironment, HostEnvironment
 from vendirl.evaluation.measures.goals import NAMES, goal_achievement, latent_goal_reaching, zero_shot_goals
@@ -118,7 +118,7 @@ def seek(
 
             return rollout(environment, policy_fn, start, jnp.array(0), goal, T, key, noise)[2]
 
-        rows = eqx.filter_jit(jax.vmap(scene))(sought, anew, jax.random.split(key, len(sought)), noise)
+        rows = Program(jax.vmap(scene))(sought, anew, jax.random.split(key, len(sought)), noise)
     halves = jax.tree.map(lambda x: np.asarray(x).reshape(2, G, rollouts, *x.shape[1:]), rows)
     once, again = (jax.tree.map(lambda x, i=i: x[i], halves) for i in range(2))
     names = environment.feature_names
@@ -136,8 +136,8 @@ def _on_host(
 ) -> Transition:
     stage = Stage(environment, len(goals), int(jax.random.randint(key, (), 0, 2**31 - 1)))
     try:
-        first = eqx.filter_jit(jax.vmap(choose))(jnp.asarray(stage.features), goals)
-        compiled = eqx.filter_jit(jax.vmap(act))
+        first = Program(jax.vmap(choose))(jnp.asarray(stage.features), goals)
+        compiled = Program(jax.vmap(act))
 
         def acts(observations, times, noise):
             return tuple(np.asarray(x) for x in compiled(first, goals, anew, observations, times, noise))

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray, Shaped
 
+from vendirl._programs import Program
 from vendirl.environments.host import HostEnvironment
 from vendirl.methods.method import Goals
 from vendirl.score.score import vendi_score
@@ -27,7 +28,6 @@ from vendirl.skills.host_rollout import Stage, acting, drawn, rehearsed
 from vendirl.skills.policy import SkillPolicy
 from vendirl.skills.rollout import Transition
 from vendirl.training.loop import Loop, Training
-from vendirl.training.programs import Program
 
 
 class HostLoop:

@@ -17,15 +17,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
-from vendirl.algorithms import Algorithm, Context
+from vendirl.algorithms import Algorithm, Context, Model
 from vendirl.algorithms.algorithm import Rewards
 from vendirl.environments import Environment, State
 from vendirl.methods.method import Goals, Method, Metrics, Rehearse
 from vendirl.methods.problem import Problem
 from vendirl.skills.policy import SkillPolicy, noise
-from vendirl.skills.rollout import Transition, roll_out_skills, rollout
+from vendirl.skills.rollout import Transition, act_out, rollout
 from vendirl.training.budget import block_of
 from vendirl.training.devices import averaged, spread
+from vendirl.training.visited import Coverage, Visited
 
 OBSERVATIONS = "observations"
 """The metric that is not finite if the environment returned something that is not finite."""
@@ -41,6 +42,7 @@ class Training(eqx.Module):
         method: the state of the method: memory, discriminator, ...
         key: of everything random that is still to come.
         epoch: how many epochs are done.
+        visited: the cells that were visited in training, if they are counted.
     """
 
     policy: SkillPolicy
@@ -50,6 +52,7 @@ class Training(eqx.Module):
     method: PyTree[Array]
     key: PRNGKeyArray
     epoch: Int[Array, ""]
+    visited: Visited | None = None
 
 
 class Learned(eqx.Module):
@@ -58,6 +61,7 @@ class Learned(eqx.Module):
     policy: SkillPolicy
     learner: PyTree[Array]
     method: PyTree[Array]
+    visited: Visited | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +73,14 @@ class Loop:
         method: what is rewarded, bound to the problem.
         algorithm: the "algorithm of choice".
         devices: how many devices the scenes are spread over.
+        coverage: of which features the cells that training visits are counted, if they are.
     """
 
     problem: Problem
     method: Method
     algorithm: Algorithm
     devices: int = 1
+    coverage: Coverage | None = None
 
     @property
     def steps_of_an_epoch(self) -> int:
@@ -84,7 +90,7 @@ class Loop:
     @property
     def block(self) -> int:
         """Epochs in one block."""
-        return block_of(self.problem.epochs)
+        return block_of(self.problem.epochs - self.problem.extended)
 
     def start(self, policy: SkillPolicy, key: PRNGKeyArray) -> Training:
         """The state of training before the first epoch."""
@@ -99,14 +105,15 @@ class Loop:
         nothing = jnp.zeros((problem.scenes, problem.steps))
         rewards = jax.eval_shape(lambda batch: self._paid(method, batch, nothing), example)
         learner = self.algorithm.init(policy, learner_key, example, rewards)
-        return Training(policy, learner, states, elapsed, method, key, epoch)
+        visited = None if self.coverage is None else self.coverage.start()
+        return Training(policy, learner, states, elapsed, method, key, epoch, visited)
 
     def epoch(self, training: Training) -> tuple[Training, Metrics]:
         """One epoch in all scenes, and its metrics."""
         environment, skills = self._world, jnp.arange(self.problem.skills)
 
         def rehearse(key, episodes):
-            return roll_out_skills(environment, training.policy, skills, key, episodes=episodes)
+            return act_out(environment, training.policy, skills, key, episodes=episodes).next_observation
 
         goals, learned, keys, key = self.begin(training, rehearse)
 
@@ -128,7 +135,7 @@ class Loop:
         key, method_key, goal_key, chunk_key = jax.random.split(training.key, 4)
         goals = spread(self.method.goals(training.method, training.epoch, goal_key), self.devices)
         method = self.method.prepare(training.method, goals, training.elapsed, method_key, rehearse)
-        learned = Learned(training.policy, training.learner, method)
+        learned = Learned(training.policy, training.learner, method, training.visited)
         return goals, learned, jax.random.split(chunk_key, (self.problem.updates, 2)), key
 
     def learn(
@@ -143,20 +150,30 @@ class Loop:
         method, rewards, rewarded = self.method.reward(method, batch)
         metrics = {**found, **rewarded, "reward": rewards.mean(), "reward_std": rewards.std()}
         metrics[OBSERVATIONS] = jnp.where(_environment_is_sound(batch), 0.0, jnp.nan)
+        visited = learned.visited
+        if self.coverage is not None and visited is not None:
+            visited = self.coverage.visit(visited, jnp.stack([batch.observation, batch.next_observation]))
+            metrics |= self.coverage.metrics(visited)
         if self.method.frozen:
-            return Learned(policy, learner, method), metrics
+            return Learned(policy, learner, method, visited), metrics
         context = Context(
             remaining=jnp.maximum(1 - epoch / self.problem.epochs, 0.0),
             devices=self.devices,
             averaged=partial(averaged, self.devices),
             rewards_now=self._rewards_now(method) if self.algorithm.rewards_anew else None,
             whole_stretches=self.method.whole_stretches,
+            replayed=partial(self.method.replayed, method),
         )
         paid = self._paid(method, batch, rewards)
-        policy, learner, updated = self.algorithm.update(policy, learner, batch, paid, update_key, context)
+        data = (policy, learner, batch, paid, update_key, context)
+        if self.method.learns_from_replay:
+            model = Model(self.method.learn_replayed, lambda method, stored: self._rewards_now(method)(stored))
+            method, policy, learner, updated = self.algorithm.update_with(model, method, *data)
+        else:
+            policy, learner, updated = self.algorithm.update(*data)
         seen = batch.observation[..., : policy.statistics.size]
         policy = policy.with_statistics(policy.statistics.update(seen))
-        return Learned(policy, learner, method), {**updated, **metrics}
+        return Learned(policy, learner, method, visited), {**updated, **metrics}
 
     def end(
         self,
@@ -168,7 +185,8 @@ class Loop:
     ) -> Training:
         """The state of training after an epoch."""
         kept = self.method.finish(learned.method)
-        return Training(learned.policy, learned.learner, states, elapsed, kept, key, training.epoch + 1)
+        done = training.epoch + 1
+        return Training(learned.policy, learned.learner, states, elapsed, kept, key, done, learned.visited)
 
     def _example(self, policy: SkillPolicy, key: PRNGKeyArray) -> Transition:
         """Transitions of the shapes and types that the scenes bring."""
@@ -185,7 +203,8 @@ class Loop:
 
     def _paid(self, method: PyTree[Array], batch: Transition, rewards: Float[Array, "scenes steps"]) -> Rewards:
         """What the learner learns from: rewards, or the features of which it learns successor features."""
-        return self.method.features_of(method, batch) if self.algorithm.successor_features else rewards
+        features = self.algorithm.successor_features and self.method.linear
+        return self.method.features_of(method, batch) if features else rewards
 
     def _rewards_now(self, method: PyTree[Array]) -> Callable[[Transition], Rewards]:
         return lambda stored: self._paid(method, stored, self.method.reward_stored(method, stored))

@@ -24,6 +24,7 @@ from vendirl.skills.policy import SkillPolicy
 from vendirl.training.devices import fitting, offer_cores
 from vendirl.training.loop import Loop
 from vendirl.training.settings import Settings
+from vendirl.training.visited import coverage_of
 
 Thing = TypeVar("Thing")
 OBJECT = "object:"
@@ -41,9 +42,10 @@ class Objects:
 
 
 def described(
-    env: object, similarity: object, method: object, learner: object, length: int | None = None
+    env: object, similarity: object, method: object, learner: object | None, length: int | None = None
 ) -> tuple[Objects, dict[str, str]]:
-    """What was given, as objects and as the text that settings keep of them; refused if it is neither."""
+    """What was given, as objects and as the text that settings keep of them; refused if it is neither. A learner that
+    was not given is left open."""
     environment, name = None, env
     if not isinstance(name, str):
         environment = as_environment(env, length)
@@ -53,7 +55,7 @@ def described(
         (method, Method, "method"),
         (learner, Algorithm, "learner"),
     ):
-        if not isinstance(given, kind | str):
+        if not isinstance(given, kind | str) and (given is not None or what != "learner"):
             raise TypeError(f"{what} must be a {kind.__name__} or its text, but is {type(given).__name__}")
     objects = Objects(
         environment,
@@ -61,7 +63,8 @@ def described(
         method if isinstance(method, Method) else None,
         learner if isinstance(learner, Algorithm) else None,
     )
-    return objects, {"env": name, "similarity": str(similarity), "method": str(method), "learner": str(learner)}
+    texts = {"env": name, "similarity": str(similarity), "method": str(method)}
+    return objects, texts if learner is None else {**texts, "learner": str(learner)}
 
 
 def build(settings: Settings, objects: Objects = Objects()) -> tuple[Settings, Loop]:  # noqa: B008  (it is frozen)
@@ -94,6 +97,16 @@ def _loop(
     space = method.space(settings.skills)
     if (settings.separate or method.separate) and not space.discrete:
         raise ValueError(f"separate networks need skills that are numbers, but those of {settings.method} are vectors")
+    if method.reassigns and algorithm.replays and not algorithm.rewards_anew:
+        raise ValueError(
+            f"{settings.method} lets the current skill learn from what others did, which must be rewarded anew; use "
+            f"{algorithm.name}.relabel=True"
+        )
+    if method.learns_from_replay and not algorithm.replays:
+        raise ValueError(
+            f"{settings.method} learns from what its learner replays, but {algorithm.name} replays nothing; use "
+            "learner sac, or replay=False in the method"
+        )
     problem = Problem(
         environment=environment,
         similarity=similarity,
@@ -108,10 +121,12 @@ def _loop(
         refill=settings.refill,
         synchronise=settings.synchronise,
         episodes=settings.episodes,
+        extended=settings.extended,
     )
     method = method.bind(problem)
     devices = _devices(settings, environment, method, algorithm)
-    return Loop(problem, method, algorithm.for_updates(epochs * settings.updates), devices)
+    counted = coverage_of(settings.coverage, settings.cell, environment.feature_names, settings.env)
+    return Loop(problem, method, algorithm.for_updates(epochs * settings.updates), devices, counted)
 
 
 def _within_budget(settings: Settings, steps: int, made: Callable[[Settings], Loop]) -> Settings:
@@ -161,6 +176,8 @@ def new_policy(settings: Settings, loop: Loop, key: PRNGKeyArray) -> SkillPolicy
         squashed=loop.algorithm.squashes,
         numbered=loop.problem.space.discrete,
         features=environment.observation_size,
+        activation=settings.activation,
+        deviation=loop.algorithm.deviation,
     )
 
 
@@ -168,7 +185,7 @@ def _environment(settings: Settings) -> AnyEnvironment:
     if settings.env.startswith(OBJECT):
         raise ValueError(
             f"the run's environment, {settings.env.removeprefix(OBJECT)}, was an object, which its text cannot "
-            "rebuild; pass it again: vr.load(folder, env=...)"
+            "rebuild; pass it again: vr.load(folder, env=...), or vr.train(env=..., out=folder, resume=True)"
         )
     return parse_environment(settings.env, settings.episode_length)
 

@@ -44,7 +44,8 @@ class progress_bar:  # noqa: N801  (used like a function)
     def begin(self, run: Run) -> None:
         """Say what is to be known of a run before it trains."""
         if run.note is not None:
-            self.console.print(verbatim(run.note), soft_wrap=True)
+            for line in run.note.split("\n"):
+                self.console.print(verbatim(line), soft_wrap=True)
 
     def __call__(self, run: Run, row: dict[str, Any]) -> None:
         """Show where a run is."""

@@ -6,6 +6,7 @@ cannot be read is refused in words, or left out with a word where it can be had 
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import warnings
@@ -44,9 +45,11 @@ def parse_table(content: bytes) -> dict[str, Any]:
 def _table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{shown(twice)} is in one table twice")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"{shown(name)} is in one table twice")
+            seen.add(name)
     return found
 
 
@@ -116,16 +119,15 @@ def read_history(folder: Path, done: int) -> list[dict[str, Any]]:
     path = folder / "metrics.jsonl"
     if not path.exists():
         return []
-    rows, amiss = [], []
-    lines = read_regular(path, MOST_OF_METRICS).split(b"\n")
-    for number, line in enumerate(lines, 1):
-        row = parse_row(line)
+    rows, first, amiss = [], 0, 0
+    for number, line in enumerate(io.BytesIO(read_regular(path, MOST_OF_METRICS)), 1):
+        row = parse_row(line) if line.strip() else None
         if row is not None and row["epoch"] <= done:
             rows.append(row)
-        elif row is None and number < len(lines) and line.strip():  # what ends a file and no line is being written
-            amiss.append(number)
+        elif row is None and line.endswith(b"\n") and line.strip():  # what ends a file and no line is being written
+            first, amiss = first or number, amiss + 1
     if amiss:
-        which = f"line {amiss[0]}" + (f" and {len(amiss) - 1} more" if amiss[1:] else "")
+        which = f"line {first}" + (f" and {amiss - 1} more" if amiss > 1 else "")
         warnings.warn(f"{path}: {which} cannot be read as metrics, and is left out", stacklevel=2)
     return rows
 

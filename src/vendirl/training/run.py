@@ -26,20 +26,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from vendirl._checks import seed_number
-from vendirl._files import write_atomically, write_bytes_atomically
+from vendirl._checks import seed_number, shown
+from vendirl._files import write_atomically
+from vendirl._programs import Recent
 from vendirl._text import preformatted
 from vendirl.data import Trajectories, write_npz
 from vendirl.environments import AnyEnvironment, HostEnvironment
 from vendirl.score.score import Vendi, vendi
 from vendirl.similarity import Similarity, kernel_matrix
 from vendirl.skills.episodes import first_episodes
+from vendirl.skills.export import chosen_goal, policy_of
 from vendirl.skills.host_rollout import act_out as act_out_on_host
 from vendirl.skills.policy import Skill, SkillPolicy
+from vendirl.skills.portable import Policy
 from vendirl.skills.rollout import Transition, act_out
 from vendirl.training import checkpoint
 from vendirl.training import folder as folders
 from vendirl.training.attainable import Attainable, attainable
+from vendirl.training.folder import write_figure
 from vendirl.training.loop import Loop, Training
 from vendirl.training.owner import owning
 from vendirl.training.settings import Settings
@@ -50,6 +54,9 @@ if TYPE_CHECKING:  # measuring and drawing come last, and what they need takes l
 
     from vendirl.evaluation.evaluate import Evaluation
 
+
+Chosen = Sequence[int] | Int[Array | np.ndarray, " n"] | None
+"""Numbers of skills; all of them if None."""
 
 KEPT = 10
 """Episodes of each skill in trajectories.npz: as many as the intervals of a score need, and a few more."""
@@ -71,7 +78,7 @@ class Run:
         owner: whether the run is in training, and nobody else may write in its folder. A run that was loaded writes
             nothing but what it is told to save.
         saved_epoch: the epoch of the newest checkpoint, if there is one.
-        note: what a small budget meant for the run, in one sentence, if it is to be known.
+        note: what is to be known of the run before it trains, if there is something (`training.notes`).
     """
 
     settings: Settings
@@ -124,6 +131,13 @@ class Run:
             raise ValueError(f"skill must be a number from 0 to {n - 1}, but is {number}")
         return self.skills_of(self.best if seed is None else seed).skill(self.goals[number])
 
+    def policy(self, skill: Any, seed: int | None = None) -> Policy:
+        """A skill as a function in NumPy, `action = policy(observation)`, which can be saved (`skills.portable`). It is
+        given by its number or, where skills are vectors, by a vector or a mixture such as {3: 0.5, 4: 0.5}."""
+        goal = chosen_goal(skill, self.goals, self.loop.problem.space)
+        chosen = self.skills_of(self.best if seed is None else seed).skill(goal)
+        return policy_of(chosen, self.environment, self.settings.env, shown(skill))
+
     def skills_of(self, seed: int) -> SkillPolicy:
         """The skills of one of the seeds, counted from 0."""
         return self._of_seed(self.training.policy, seed)
@@ -173,7 +187,7 @@ class Run:
 
     def episodes(
         self,
-        skills: Sequence[int] | Int[Array | np.ndarray, " n"] | None = None,
+        skills: Chosen = None,
         episodes: int = 1,
         deterministic: bool = True,
         seed: int = 0,
@@ -188,12 +202,7 @@ class Run:
         return first_episodes(rows, chosen, self.environment.feature_names, str(self.folder or self.settings.env))
 
     def rollout(
-        self,
-        skills: Sequence[int] | Int[Array | np.ndarray, " n"] | None = None,
-        episodes: int = 1,
-        deterministic: bool = True,
-        seed: int = 0,
-        draw: int = 0,
+        self, skills: Chosen = None, episodes: int = 1, deterministic: bool = True, seed: int = 0, draw: int = 0
     ) -> Float[np.ndarray, "n {episodes} T D"]:
         """Observations of T steps of chosen skills (all if None), acting without noise or with it. Where an episode
         ends before its T steps another follows it in the same row; `Run.episodes` keeps them apart.
@@ -204,12 +213,7 @@ class Run:
         return np.asarray(rows.next_observation)
 
     def _acted_out(
-        self,
-        policy: SkillPolicy,
-        skills: Sequence[int] | Int[Array | np.ndarray, " n"] | None,
-        episodes: int,
-        deterministic: bool,
-        draw: int,
+        self, policy: SkillPolicy, skills: Chosen, episodes: int, deterministic: bool, draw: int
     ) -> Transition:
         chosen = jnp.arange(self.settings.skills) if skills is None else jnp.asarray(skills)
         if chosen.size == 0 or int(chosen.max()) >= self.settings.skills or int(chosen.min()) < 0:
@@ -220,7 +224,7 @@ class Run:
             policy = eqx.filter_shard(policy, jax.local_devices()[0])
         key, world = jax.random.key(draw), self.environment
         act: Any = act_out_on_host if isinstance(world, HostEnvironment) else _act_out
-        return act(world, policy, chosen, key, deterministic, episodes=episodes)
+        return act(world, policy, chosen, key, deterministic, episodes)
 
     def evaluate(
         self, similarities: Sequence[Similarity | str] | None = None, seed: int = 0, episodes: int = 10, **settings: Any
@@ -307,8 +311,19 @@ class Run:
             "env": self.settings.env,
             "skills": self.settings.skills,
             "contributions": self.score(self.best).contributions.tolist(),
+            **({} if self.coverage is None else {"coverage": self.coverage}),
             "versions": folders.versions(),
         }
+
+    @property
+    def coverage(self) -> dict[str, Any] | None:
+        """How many cells the episodes of training visited, for each seed, whether that is exact or only the least that
+        there can be, and of which features and width they are; None if they were not counted."""
+        counted, visited = self.loop.coverage, self.training.visited
+        if counted is None or visited is None:
+            return None
+        each = [self._of_seed(visited, seed) for seed in range(self.settings.seeds)]
+        return counted.summary(each, self.environment.feature_names)
 
     @property
     def refill_steps(self) -> int:
@@ -377,12 +392,5 @@ class Run:
         return self.settings.scenes * self.loop.steps_of_an_epoch
 
 
-def write_figure(figure: Figure, path: Path) -> None:
-    """Write a picture so that the file is either the old one or the new one, whole."""
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=150)
-    write_bytes_atomically(path, picture.getvalue())
-
-
-_act_out = eqx.filter_jit(act_out)
+_act_out = Recent(act_out)
 _ceilings: dict[tuple[str, str, int, float], Attainable] = {}

@@ -15,6 +15,7 @@ import numpy as np
 from vendirl._checks import Bounds, check_settings, finite_number, nearest, one_of, shown, some_of
 from vendirl.algorithms import PPO, SAC, Algorithm, parse_learner
 from vendirl.memory import Transform
+from vendirl.skills.networks import ACTIVATIONS
 from vendirl.training.budget import MOST_EPOCHS, Rounding, epochs_within
 
 Made = TypeVar("Made")
@@ -58,6 +59,7 @@ class Settings:
             number of skills (penalty), or the logarithm of the score divided by the number of skills (log).
         order: The order q of the Vendi Score.
         hidden: The widths of the hidden layers of actor and critic.
+        activation: What is between the layers of actor and critic: tanh or relu.
         separate: Give each skill a network of its own, rather than one network that is told the skill.
         time: Let the skills see how much of the episode has passed.
         log_std: The logarithm of the standard deviation that actions have at first, in half widths of the action
@@ -66,8 +68,12 @@ class Settings:
             settings, such as "sac(updates=8)".
         ppo: The settings of PPO.
         sac: The settings of SAC.
+        coverage: The features, such as x y, whose cells are counted that the episodes of training visit, as METRA's
+            curves of state coverage do; none by default. The count is in the metrics and the summary.
+        cell: The width of such a cell.
         rounding: How steps become whole epochs: down, so that there are never more than asked for; or nearest, to
             whole blocks of ten epochs, at least one, as in runs that are older than the choice.
+        extended: After how many epochs the run was given more steps than before; 0 if it never was.
     """
 
     env: str = "point"
@@ -88,6 +94,7 @@ class Settings:
     reward: Transform = "derivative"
     order: float = 1.0
     hidden: tuple[int, ...] = (64, 64)
+    activation: str = "tanh"
     separate: bool = False
     time: bool = True
     log_std: float = -0.5
@@ -97,7 +104,10 @@ class Settings:
         default_factory=lambda: PPO(learning_rate=2e-3, discount=1.0, gae_lambda=1.0, entropy_coefficient=0.01)
     )
     sac: SAC = dataclasses.field(default_factory=SAC)
+    coverage: tuple[str, ...] = ()
+    cell: float = 1.0
     rounding: Rounding = "down"
+    extended: int = 0
 
     bounds: ClassVar[Mapping[str, Bounds]] = {
         "seed": (0, 2**32 - 1),
@@ -109,6 +119,7 @@ class Settings:
         "synchronise": (1, 10**9),
         "episodes": (1, 10**6),
         "updates": (1, 10**6),
+        "extended": (0, MOST_EPOCHS),
         "order": (0, math.inf),
         "log_std": (-50, 50),
     }
@@ -119,7 +130,7 @@ class Settings:
             value = getattr(self, field.name)
             usual = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
             if isinstance(usual, Algorithm) and not isinstance(value, Algorithm):
-                value = _learner_of(usual, value, field.name)
+                value = learner_of(usual, value, field.name)
             object.__setattr__(self, field.name, _plain(value))
 
     def check(self) -> None:
@@ -131,12 +142,14 @@ class Settings:
         check_settings(self)
         one_of(self.reward, get_args(Transform), "reward")
         one_of(self.rounding, get_args(Rounding), "rounding")
+        one_of(self.activation, list(ACTIVATIONS), "activation")
         if self.seed + self.seeds > 2**32:
             raise ValueError(
                 f"seed must be at most 2**32 - {shown(self.seeds)}, since there are {shown(self.seeds)} seeds, but is "
                 f"{shown(self.seed)}"
             )
         finite_number(self.steps, "steps", above=0, most=1e15)
+        finite_number(self.cell, "cell", above=0, most=1e15)
         finite_number(self.epoch, "epoch", above=0, most=1e6)
 
     @property
@@ -151,9 +164,16 @@ class Settings:
         return parse_learner(self.learner, usual)
 
     def epochs(self, steps_per_epoch: int) -> int:
-        """Epochs to train for, of so many steps of each scene."""
+        """Epochs to train for, of so many steps of each scene. A run that was given more steps keeps the epochs that it
+        had until then, and the rest of the budget is one by itself."""
         each = self.scenes * steps_per_epoch
-        found = epochs_within(self.steps, each, self.rounding)
+        more = epochs_within(self.steps - self.extended * each, each, self.rounding)
+        if self.extended and more < 1:
+            raise ValueError(
+                f"steps={self.steps:g} is not an epoch of {each:,} steps more than the {self.extended * each:,} that "
+                f"the run has had; use at least {(self.extended + 1) * each}"
+            )
+        found = self.extended + more
         if found < 1:
             raise ValueError(
                 f"steps={self.steps:g} is less than an epoch of {self.scenes} scenes, each of which takes "
@@ -180,7 +200,7 @@ class Settings:
             names = some_of([shown(name) for name in sorted(unknown)])
             raise ValueError(f"these settings are from another version: {names} are not known")
         usual: dict[str, Algorithm] = {"ppo": PPO(), "sac": SAC()}
-        learners = {name: _learner_of(usual[name], data.get(name, {}), name) for name in usual}
+        learners = {name: learner_of(usual[name], data.get(name, {}), name) for name in usual}
         # Runs that do not say over how many devices they were spread, or how they were rounded, are older than the
         # choice.
         found = cls(**{"devices": 1, "rounding": "nearest", **data, **learners})
@@ -199,7 +219,7 @@ class Settings:
         return cls(**settings)
 
 
-def _learner_of(usual: Algorithm, given: Any, name: str) -> Algorithm:
+def learner_of(usual: Algorithm, given: Any, name: str) -> Algorithm:
     """A learner's settings that were given as a dictionary: those that are missing are the usual ones."""
     if not isinstance(given, Mapping):
         kind = type(usual).__name__

@@ -70,6 +70,14 @@ def test_everything_is_there_with_a_similarity_and_repeats_with_the_seed(rng):
         assert chosen[name].settings["features"] == ["z"], name
 
 
+def test_the_profile_of_orders_by_hand():
+    """Two skills that are alike and one that is not: the eigenvalues of K/n are 2/3 and 1/3."""
+    x = np.array([0.0, 0.0, 1e3])[:, None, None, None] + np.zeros((3, 1, 2, 1))
+    profile = vr.evaluate(x, "mmd(scale=1)", measures=False, resamples=5, shuffles=1)[0].profile
+    expected = {0.0: 2, 0.5: (1 + np.sqrt(2)) ** 2 / 3, 1.0: 3 / 2 ** (2 / 3), 2.0: 9 / 5, math.inf: 3 / 2}
+    assert profile == pytest.approx(expected, rel=1e-6)
+
+
 NORMAL = np.random.default_rng(0).normal
 DEGENERATE = {
     "one skill": np.zeros((1, 3, 4, 2)),

@@ -1,55 +1,18 @@
 """The report page in a real browser (Debian's chromium, driven by playwright), one window for each of three reports."""
 
-import pathlib
-import shutil
+import re
 
 import pytest
 
-pytest.importorskip("plotly", reason="the report page needs plotly: pip install 'vendirl[report]'")
-playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright: pip install playwright")
+from tests.show.report.pages import needs_browser, plot, set_time
+from tests.show.report.report_payloads import report, skill_set
 
-from tests.show.report.report_payloads import report, skill_set  # noqa: E402
-from vendirl.show.report import render  # noqa: E402
-
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-QUIET += ["--disable-sync", "--no-first-run"]
-pytestmark = [
-    pytest.mark.skipif(not pathlib.Path(CHROMIUM).exists(), reason="browser tests need chromium: apt install chromium"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = needs_browser
 
 HOSTILE = '</script><img src=x onerror="window.pwned=1"><b>%{x}</b>'
 LABELS = [HOSTILE, *"1234567"]
 SENSES = ("mmd(scale=4)", "cosine(center=0.5)")
 T = 25
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as p:
-        opened = p.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def window(browser, tmp_path_factory):
-    """Opens a report; what goes wrong in it and what it requests is in `.errors` and `.requests`."""
-
-    def open_report(payload, **settings):
-        path = tmp_path_factory.mktemp("report") / "report.html"
-        path.write_text(render(payload), encoding="utf-8")
-        page = browser.new_context(**settings).new_page()
-        page.errors, page.requests, page.address = [], [], path.as_uri()
-        page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.goto(page.address)
-        page.wait_for_function("window.vendirl && vendirl.ready")
-        return page
-
-    return open_report
 
 
 @pytest.fixture(scope="module")
@@ -85,18 +48,6 @@ def page(one):
     return one
 
 
-def set_time(page, t):
-    page.evaluate(
-        "t => { const s = document.getElementById('time'); s.value = t; s.dispatchEvent(new Event('input')); }", t
-    )
-    page.wait_for_function("t => vendirl.t === t", arg=t)
-
-
-def plot(page, expression, which="trajectories-0"):
-    """The value of an expression in `gd`, the plot."""
-    return page.evaluate(f"() => {{ const gd = document.getElementById('{which}'); return {expression}; }}")
-
-
 def visible(page):
     return plot(page, "gd.data.slice(0, 8).map((trace, k) => trace.visible ? k : -1).filter((k) => k >= 0)")
 
@@ -127,8 +78,8 @@ def test_the_score_is_said_in_words(page):
     page.select_option("#similarity", SENSES[0])
     words = page.inner_text("#score")
     score = page.evaluate("JSON.parse(document.getElementById('payload').textContent).sets[0].results[0].vendi_score")
-    assert f"{score:.4g} effectively different skills of 8." in words
-    assert "With the skill labels shuffled the score is 1.2 (1.1 to 1.3)" in words
+    assert f"{score:.4g} effectively different skills of 8, from 3 episodes of each skill." in words
+    assert re.search(r"by chance\s+1\.2 \(1\.1 to 1\.3\)\s+the same episodes with the skill labels shuffled", words)
     assert page.locator("#score .strip .dot, #score .strip .null, #score .strip .ceiling").count() == 3
 
 
@@ -274,7 +225,9 @@ def test_on_a_phone_in_the_dark(phone):
         "[...document.querySelectorAll('#trajectories article')].map((a) => a.getBoundingClientRect().top)"
     )
     assert stacked[0] < stacked[1]
-    tables = phone.evaluate("[...document.querySelectorAll('table')].every((table) => table.closest('.scroll'))")
+    tables = phone.evaluate(
+        "[...document.querySelectorAll('table')].every((table) => table.closest('.scroll') || table.matches('.lines'))"
+    )
     assert tables
     text = phone.text_content("#comparison")
     assert "1.9 to 2.1" in text

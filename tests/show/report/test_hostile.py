@@ -11,9 +11,8 @@ import pytest
 
 import vendirl as vr
 from vendirl.cli import main
-from vendirl.show.report import payload, write_report
+from vendirl.show.report import of_run, payload, write_report
 
-sys_payload = sys.modules["vendirl.show.report.payload"]  # the function hides its module
 FEW = {"resamples": 2, "shuffles": 2, "measures": False}
 EVIL = "gymnasium:evil_module:X-v0"
 
@@ -48,6 +47,33 @@ def test_what_only_reads_imports_nothing_that_a_file_names(stranger, capsys):
     assert vr.data.read(stranger).n == 2
 
 
+@pytest.mark.parametrize("depth", [30, 900, 960, 980])
+def test_settings_that_are_nested_deeply_are_not_shown(stranger, depth):
+    """They could be read, and ended the report in a RecursionError when they were written."""
+    settings = json.loads((stranger / "settings.json").read_text())["settings"]
+    text = json.dumps({"settings": settings}).replace('"env"', f'"deep": {"[" * depth + "]" * depth}, "env"')
+    (stranger / "settings.json").write_text(text)
+    assert of_run.run_of(str(stranger)) is None
+
+
+def test_metrics_that_are_no_rows_are_not_read_to_their_end(stranger, monkeypatch):
+    read = []
+    usual = json.loads
+    monkeypatch.setattr(of_run.json, "loads", lambda text: read.append(text) or usual(text))
+    (stranger / "metrics.jsonl").write_text("1\n" * 1000)
+    run, data = of_run.run_of(str(stranger)), vr.data.read(stranger)
+    read.clear()
+    assert of_run.curve_of(run, None, data) is None
+    assert len(read) == 1
+
+
+def test_a_page_about_a_file_whose_name_is_no_text_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("vendirl.show.report.payload", lambda *_, **__: {"title": "odd \udcff"})
+    monkeypatch.setattr("vendirl.show.report.render", lambda payload: payload["title"])
+    assert write_report([], tmp_path / "page.html").read_bytes() == b"odd ?"
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
 def test_what_acts_asks_for_trust_and_says_what_it_would_import(stranger, capsys):
     said = r"names the environment 'gymnasium:evil_module:X-v0', and making it would import the module 'evil_module'"
     with pytest.raises(ValueError, match=f"{said}.*trust=True"):
@@ -57,6 +83,18 @@ def test_what_acts_asks_for_trust_and_says_what_it_would_import(stranger, capsys
         told = capsys.readouterr().err
         assert "would import the module 'evil_module'" in told
         assert "--trust" in told
+
+
+def test_an_unfinished_run_is_scored_by_those_who_trust_it(stranger, capsys):
+    """Its skills have to act, so that its environment is made, as `vr.load` makes it."""
+    (stranger / "trajectories.npz").unlink()
+    with pytest.raises(ValueError, match="would import the module 'evil_module'"):
+        payload(stranger, **FEW)
+    for command in ("score", "report"):
+        assert main([command, str(stranger)]) == 2
+        assert "would import the module 'evil_module'" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no trajectories yet"):
+        vr.data.read(stranger)  # which never makes anything
 
 
 def test_trust_builds_what_a_run_names(stranger, capsys):
@@ -91,7 +129,7 @@ def test_a_film_that_is_a_pipe_does_not_hang(stranger):
 
 
 def test_films_beyond_the_limit_are_left_out_and_it_is_said(stranger, monkeypatch):
-    monkeypatch.setattr(sys_payload, "VIDEO_BYTES", 2_000_000)
+    monkeypatch.setattr(of_run, "VIDEO_BYTES", 2_000_000)
     (stranger / "videos").mkdir()
     for i, size in enumerate((1_500_000, 600_000)):
         (stranger / "videos" / f"skill-{i}.mp4").write_bytes(bytes(size))

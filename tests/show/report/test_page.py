@@ -139,6 +139,8 @@ def change(payload, path, value):
         (["sets", 0, "results", 0], {"similarity": "mmd"}, "has no 'vendi_score'"),
         (["sets", 0, "curve", "steps"], [1, 2], "2 steps, but scores for 10"),
         (["sets", 0, "results", 0, "spectrum", 1], float("nan"), r"\['spectrum'\]\[1\] is nan"),
+        (["groups"], [{"name": "a", "sets": [0, 1]}], "must name the number of every set once"),
+        (["groups"], [{"name": "a", "sets": [0]}, {"name": "b", "sets": []}], "each of them at least one"),
         (["sets", 0, "measures", 0, "value"], float("inf"), r"\['measures'\]\[0\]\['value'\] is inf"),
     ],
 )

@@ -28,6 +28,7 @@ from vendirl.evaluation.measures.quality import quality_weighted_vendi
 from vendirl.evaluation.measures.registry import Question, ask_all, known, register
 from vendirl.evaluation.measures.returns import return_distribution
 from vendirl.evaluation.measures.selection import selected_number
+from vendirl.evaluation.measures.temporal import temporal_vendi
 from vendirl.evaluation.measures.wsep import wsep
 from vendirl.similarity import Similarity, kernel_matrix
 
@@ -162,6 +163,11 @@ def _(asked: Question) -> list[Measure]:
 @register("magnitude")
 def _(asked: Question) -> Measure:
     return magnitude(_kernel(asked))
+
+
+@register("Temporal Vendi Score")
+def _(asked: Question) -> Measure:
+    return temporal_vendi(asked.data, asked.features, seed=asked.seed)
 
 
 @register("System Neural Diversity")

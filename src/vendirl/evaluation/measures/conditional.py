@@ -59,7 +59,7 @@ def conditional_vendi(
     """
     if steps is not None and steps < 1:
         raise ValueError(f"steps must be at least 1, or None for all, but is {steps}")
-    chosen = _sample(data, limit, seed)
+    chosen = sample_of_each(data, limit, seed)
     episodes = list(data)
     used = [_evenly(episodes[e], steps) for e in chosen]
     K = kernel_matrix(similarity, used, data.features)
@@ -124,7 +124,7 @@ def _entropy(K: Float[np.ndarray, "n n"]) -> tuple[float, float]:
     return max(0.0, -float(np.sum(lam * np.log(lam)))), negative
 
 
-def _sample(data: Trajectories, limit: int, seed: int) -> Int[np.ndarray, " some"]:
+def sample_of_each(data: Trajectories, limit: int, seed: int) -> Int[np.ndarray, " some"]:
     """The numbers of all episodes, or of `limit`, of each skill in proportion."""
     if limit < 1:
         raise ValueError(f"limit must be at least 1 trajectory, but is {limit}")

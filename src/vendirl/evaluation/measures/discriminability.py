@@ -7,15 +7,7 @@ from jaxtyping import Float, Int
 
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measures.measure import Measure
-from vendirl.evaluation.measures.observed import (
-    Features,
-    columns_of,
-    names_of,
-    observed,
-    sample_steps,
-    scaling,
-    skill_of_step,
-)
+from vendirl.evaluation.measures.observed import Features, columns_of, names_of, sampled, scaling
 
 
 def discriminability(
@@ -77,8 +69,7 @@ def discriminability(
         alone = data.labels[int(np.argmin([len(mine) for mine in data.of_skill]))]
         return result(None, f"skill {alone} has a single trajectory, so none can be held out; give two or more of each")
     settings["folds"] = folds = min(folds, fewest)
-    rows = sample_steps(data, limit, seed)
-    x, skill = observed(data, columns, rows), skill_of_step(data)[rows]
+    x, skill, rows = sampled(data, columns, limit, seed)
     fold = np.repeat(_folds(data, folds), data.lengths)[rows]
     learned = np.array([np.bincount(skill[fold != f], minlength=data.n).min() for f in range(folds)])
     if learned.min() < 1:

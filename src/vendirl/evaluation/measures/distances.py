@@ -11,15 +11,7 @@ from jaxtyping import Float
 
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measures.measure import Measure
-from vendirl.evaluation.measures.observed import (
-    Features,
-    columns_of,
-    names_of,
-    observed,
-    sample_steps,
-    scaling,
-    skill_of_step,
-)
+from vendirl.evaluation.measures.observed import Features, columns_of, names_of, sampled, scaling
 
 Method = Literal["auto", "exact", "sliced"]
 _POINTS, _PAIRS = 256, 500  # an assignment of 256 points takes milliseconds
@@ -83,8 +75,7 @@ def pairwise_wasserstein(
     if data.n < 2:
         note = "there is one skill, so no pair of them"
         return Measure("pairwise Wasserstein distance", None, settings, "", "higher", note)
-    rows = sample_steps(data, limit, seed)
-    x, skill = observed(data, columns, rows), skill_of_step(data)[rows]
+    x, skill, _ = sampled(data, columns, limit, seed)
     if standardise:
         centre, width = scaling(x)
         x = (x - centre) / width

@@ -22,6 +22,9 @@ def lsepin(data: Trajectories, features: Features = None, bin: Bin = None) -> Me
     since skills are equally likely whatever their share of the data. Between 0 (some skill does what the others do
     together) and the entropy of a coin that falls heads once in n. Small cells with few visits bias it upwards.
 
+    The minimum over skills of I(S; z) is what the paper's public reviews quote; that 1_z stands for "is it skill z or
+    not", and that cells stand for states, is how it is read here.
+
     Args:
         data: skill data.
         features, bin: as in `cells`: the first two features, a twentieth of their range.

@@ -57,6 +57,14 @@ def sample_steps(data: Trajectories, limit: int, seed: int) -> Int[np.ndarray, "
     return np.concatenate([np.sort(rng.choice(rows, min(share, len(rows)), replace=False)) for rows in mine])
 
 
+def sampled(
+    data: Trajectories, chosen: Sequence[int], limit: int, seed: int
+) -> tuple[Float[np.ndarray, "M k"], Int[np.ndarray, " M"], Int[np.ndarray, " M"]]:
+    """k chosen features of a sample of at most so many steps, which skill acted in each, and their rows."""
+    rows = sample_steps(data, limit, seed)
+    return observed(data, chosen, rows), skill_of_step(data)[rows], rows
+
+
 def scaling(x: Float[np.ndarray, "M D"]) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
     """(D,) centre and width of (M, D) values, (x - centre) / width having unit variance; the width of a feature that
     is constant but for rounding is infinite, which makes it 0 rather than noise."""

@@ -9,14 +9,7 @@ from jaxtyping import Float
 
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measures.measure import Measure
-from vendirl.evaluation.measures.observed import (
-    Features,
-    columns_of,
-    names_of,
-    observed,
-    sample_steps,
-    skill_of_step,
-)
+from vendirl.evaluation.measures.observed import Features, columns_of, names_of, sampled, skill_of_step
 
 _SKILLS = 16  # a linear program for each
 
@@ -29,6 +22,9 @@ def pwsep(data: Trajectories, features: Features = None, points: int = 256, seed
     It is 0 for a skill that the others can replace, whatever its distance from each of them. The minimum over couplings
     and λ is one linear program. It takes a sample of equally many observations of each skill, so that skills that
     do the same are a little apart; more `points` make that less, and take longer. More than 16 skills are refused.
+
+    The equation is written from memory of the paper, and was not compared with its text, where it is an objective that
+    skills are trained by one after another rather than a number that is reported.
 
     Args:
         data: skill data.
@@ -52,8 +48,7 @@ def pwsep(data: Trajectories, features: Features = None, points: int = 256, seed
         raise ValueError(f"points must be at least one for each of the {n} skills, but is {points}")
     columns = columns_of(data, features)
     each = min(points // n, int(np.bincount(skill_of_step(data)).min()))
-    rows = sample_steps(data, each * n, seed)
-    x, skill = observed(data, columns, rows), skill_of_step(data)[rows]
+    x, skill, _ = sampled(data, columns, each * n, seed)
     groups = [x[skill == g] for g in range(n)]
     distances = [to_nearest_mixture(groups[i], groups[:i] + groups[i + 1 :]) for i in range(n)]
     settings = {

@@ -28,12 +28,19 @@ SCRIPTS = (
     "words",
     "colours",
     "state",
+    "groups",
+    "sight",
+    "order",
     "sections",
     "layout",
+    "strip",
     "score",
+    "seeds",
     "points",
     "trajectories",
     "canvas",
+    "highlight",
+    "multiples",
     "player",
     "visible",
     "axes",
@@ -58,12 +65,14 @@ def render(payload: dict[str, Any]) -> str:
 
     Args:
         payload: plain JSON values. "title", "versions" (name: version) and "command" are about the report;
-            "comparison" is None or holds "methods", "similarities", "iqm" (methods x similarities), "intervals" and
-            "note". Each of "sets" has a "name", n "labels", D "features", "episodes" (a "skill" from 0 to n - 1 and its
-            "points", T x D, T may differ), "thinned" (None, or what was left out), "world" (None, or "bounds", "walls"
-            and "start" in the first two features), "results" (one for each similarity, with its n x n "kernel"),
-            "measures", "curve", "settings" and "videos". Only "sets" and, of each, labels, features, episodes and
-            results are required.
+            "comparison" is None or holds "methods", "similarities", "iqm" (methods x similarities), "intervals" (each
+            None or its two ends), "scores" (of each seed) and "note". "groups", if there, says which "sets" (by number)
+            are seeds of the same, with its "name", "learned" (None, or a sentence) and "differences" from untrained
+            skills; they are the rows of the comparison. Each of "sets" has a "name", n "labels", D "features",
+            "episodes" (a "skill" from 0 to n - 1 and its "points", T x D, T may differ), "thinned" (None, or what was
+            left out), "world" (None, or "bounds", "walls" and "start" in the first two features), "results" (one for
+            each similarity, with its n x n "kernel"), "measures", "curve", "settings" and "videos". Only "sets" and, of
+            each, labels, features, episodes and results are required.
 
     Raises:
         ImportError: without the package plotly.
@@ -148,6 +157,10 @@ def _check(payload: dict[str, Any]) -> None:
         if missing := [part for part in PARTS if part not in skills]:
             raise ValueError(f"{at} has no {missing[0]!r}; a set needs {', '.join(PARTS)}")
         _check_set(skills, at)
+    if (groups := payload.get("groups")) is not None:
+        members = [i for group in groups for i in group["sets"]]
+        if sorted(members) != list(range(len(payload["sets"]))) or not all(group["sets"] for group in groups):
+            raise ValueError("payload['groups'] must name the number of every set once, and each of them at least one")
 
 
 def _check_set(skills: dict[str, Any], at: str) -> None:

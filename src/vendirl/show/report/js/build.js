@@ -2,6 +2,7 @@
 
 function build() {
   document.body.classList.add(several ? "several" : "one");
+  if (seeded) document.body.classList.add("seeded");
   const some = (part) => sets.some((set) => set[part] && (!Array.isArray(set[part]) || set[part].length));
   const controls = document.getElementById("controls");
   if (senses.length > 1) {
@@ -12,28 +13,51 @@ function build() {
         onchange: () => {
           state.sense = menu.value;
           drawResults();
+          sets.forEach(orderChips);
+          sets.forEach(drawMultiples);
         },
       },
       senses.map((words) => element("option", { value: words }, words)),
     );
     controls.append(element("label", {}, "similarity", menu));
   }
+  controls.append(...choices());
+  if (senses.length && sets.some((set) => set.labels.length > 8)) controls.append(orderMenu());
   controls.append(
     element("button", { id: "theme", type: "button", onclick: () => setTheme(dark() ? "light" : "dark") }),
   );
 
+  const whole = (id, heading, width, ...children) =>
+    main.append(
+      element(
+        "section", { id, class: width, "aria-labelledby": `${id}-heading` },
+        element("h2", { id: `${id}-heading` }, heading), children,
+      ),
+    );
+  if (payload.comparison) {
+    const gaps = payload.comparison.differences || [];
+    whole(
+      "comparison", "Comparison", "",
+      payload.comparison.note ? element("p", { class: "caption" }, payload.comparison.note) : null,
+      comparisonTable(payload.comparison), gaps.map((words) => element("p", { class: "words" }, words)),
+    );
+  }
   if (senses.length)
-    section("score", "Effective number of unique skills", null, "", (_, i) => element("div", { id: `score-${i}` }));
+    groupSection("score", "Effective number of unique skills", null, "", (group) =>
+      element("div", { id: `score-${group.index}` }),
+    );
 
   const drawn = section("trajectories", "Trajectories", null, senses.length ? "w7" : "", (set, i) => {
     if (!set.episodes.length) return absent("No trajectories were given.");
     const n = set.labels.length;
     return [
       several && !alike ? axisChoice([set]) : null, chips(set, i),
+      element("p", { class: "readout", id: `pointed-${i}` }),
       element(
         "div", { class: "stage" },
-        set.painted ? element("canvas", { id: `canvas-${i}`, "aria-hidden": "true" }) : null,
+        set.painted ? element("canvas", { id: `canvas-${i}`, class: "under", "aria-hidden": "true" }) : null,
         plotBox("trajectories", i, "hero", `Trajectories of ${n} skills, coloured by skill`),
+        element("canvas", { id: `over-${i}`, class: "over", "aria-hidden": "true" }), multiplesCanvas(set, i),
       ),
       set.thinned ? absent(set.thinned) : null,
     ];
@@ -43,7 +67,7 @@ function build() {
     .after(
       element(
         "div", { class: "toolbar" }, element("div", { class: "time" }, play, slider, shownTime),
-        several && !alike ? null : axisChoice(sets),
+        apartButton, several && !alike ? null : axisChoice(sets),
       ),
     );
 
@@ -78,31 +102,27 @@ function build() {
     );
   }
   if (some("curve")) {
-    section(
-      "curve", "Learning curve", "The score while the skills were learned.", senses.length ? "w4" : "",
-      (set, i) =>
-        set.curve ? plotBox("curve", i, "small", "Vendi Score by environment steps") : absent("None was recorded."),
+    groupSection(
+      "curve", "Learning curve",
+      "The score while the skills were learned, of one episode of each skill without noise, by the run's own " +
+        "similarity.",
+      senses.length ? "w4" : "",
+      (group) => {
+        const curve = curveOf(group);
+        if (!curve) return absent("None was recorded.");
+        return [
+          plotBox("curve", group.index, "small", "Vendi Score by environment steps"),
+          curve.similarity ? element("p", { class: "soft" }, "by ", element("code", {}, curve.similarity)) : null,
+          curve.note ? element("p", { class: "soft" }, curve.note) : null,
+        ];
+      },
     );
   }
-  const whole = (id, heading, width, ...children) =>
-    main.append(
-      element(
-        "section", { id, class: width, "aria-labelledby": `${id}-heading` },
-        element("h2", { id: `${id}-heading` }, heading), children,
-      ),
-    );
-  if (some("measures")) whole("measures", "Measures", "", measuresTable());
-  if (payload.comparison) {
-    whole(
-      "comparison", "Comparison", "",
-      payload.comparison.note ? element("p", { class: "caption" }, payload.comparison.note) : null,
-      comparisonTable(payload.comparison),
-    );
-  }
+  if (some("measures")) whole("measures", "Measures", "", ...measuresTable());
   if (some("videos")) section("videos", "Videos", null, "", videosOf);
   if (some("settings"))
     whole(
-      "settings", "Settings", "w8", several ? element("p", { class: "caption" }, "Marked: what differs.") : null,
+      "settings", "Settings", "w8", columns ? element("p", { class: "caption" }, "Marked: what differs.") : null,
       settingsTable(),
     );
   whole(

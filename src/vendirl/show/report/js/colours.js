@@ -1,11 +1,8 @@
 // This file gives each skill its colour, its dash and its mark, in light and in dark.
 
-// Okabe and Ito's eight; for more skills evenly spaced colours of a map whose lightness rises steadily ("plasma"),
-// cut where it would vanish in the background. Dashes and marks differ between neighbours: colour is not all.
+// Okabe and Ito's eight; of more skills every next one is turned by the golden angle on the wheel of hues, and lighter or
+// darker than the last, so that neighbours never look alike. Dashes and marks differ too: colour is not all.
 const OKABE_ITO = ["#E69F00", "#56B4E9", "#009E73", "#D6C800", "#0072B2", "#D55E00", "#CC79A7", "#000000"];
-const PLASMA = [
-  "#0d0887", "#46039f", "#7201a8", "#9c179e", "#bd3786", "#d8576b", "#ed7953", "#fb9f3a", "#fdca26", "#f0f921",
-];
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 const MARKS = ["circle", "square", "diamond", "cross", "x"]; // those that 3D charts have too
 const MARK_PATHS = {
@@ -16,23 +13,35 @@ const MARK_SHAPES = Object.fromEntries(Object.entries(MARK_PATHS).map(([name, pa
 const dark = () => root.dataset.theme === "dark";
 const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
-function mixed(a, b, share) {
-  const parts = [1, 3, 5].map((i) => [a, b].map((hex) => parseInt(hex.slice(i, i + 2), 16)));
-  return `#${parts
-    .map(([x, y]) =>
-      Math.round(x + share * (y - x))
+/** A colour of equal steps for the eye (OKLCH: lightness, chroma, hue in degrees) as red, green and blue. */
+function oklch(lightness, chroma, hue) {
+  const a = chroma * Math.cos((hue * Math.PI) / 180), b = chroma * Math.sin((hue * Math.PI) / 180);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s, -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  const shown = (x) => (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055);
+  return `#${linear
+    .map((x) =>
+      Math.round(255 * shown(Math.min(1, Math.max(0, x))))
         .toString(16)
         .padStart(2, "0"),
     )
     .join("")}`;
 }
 
+const wheel = new Map(); // asked for in every frame
 function colour(k, n) {
   if (n <= OKABE_ITO.length) return dark() && OKABE_ITO[k] === "#000000" ? "#F2F2F2" : OKABE_ITO[k];
-  const [from, to] = dark() ? [0.28, 1] : [0, 0.86];
-  const place = (from + ((to - from) * k) / (n - 1)) * (PLASMA.length - 1);
-  const i = Math.min(Math.floor(place), PLASMA.length - 2);
-  return mixed(PLASMA[i], PLASMA[i + 1], place - i);
+  const key = `${k}/${dark()}`;
+  if (!wheel.has(key)) {
+    const lightness = (dark() ? [0.7, 0.86, 0.6] : [0.55, 0.7, 0.42])[k % 3];
+    wheel.set(key, oklch(lightness, 0.14, (30 + 137.508 * k) % 360));
+  }
+  return wheel.get(key);
 }
 const dash = (k, n) => (n <= OKABE_ITO.length ? "solid" : DASHES[k % DASHES.length]);
 const mark = (k, n) => (n <= OKABE_ITO.length ? "circle" : MARKS[k % MARKS.length]);

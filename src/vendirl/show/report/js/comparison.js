@@ -1,13 +1,13 @@
 // This file makes the table that compares methods over many seeds.
 
-function comparisonTable({ methods, similarities, iqm, intervals }) {
+function comparisonTable({ methods, similarities, iqm, intervals, scores }) {
   const most = similarities.map((_, s) =>
-    Math.max(1e-9, ...methods.map((__, m) => Math.max(iqm[m][s], intervals?.[m]?.[s]?.[1] ?? 0))),
+    Math.max(1e-9, ...methods.map((__, m) => Math.max(iqm[m][s], intervals?.[m]?.[s]?.[1] ?? 0, ...(scores?.[m]?.[s] ?? [])))),
   );
   const cell = (m, s) => {
     const interval = intervals?.[m]?.[s], place = (x) => `${Math.max(0, Math.min(100, (100 * x) / most[s]))}%`;
     return element(
-      "td", {}, element("strong", {}, number(iqm[m][s])),
+      "td", { "data-of": similarities[s] }, element("strong", {}, number(iqm[m][s])),
       interval ? element("span", { class: "soft" }, ` ${between(interval)}`) : null,
       element(
         "span", { class: "span", "aria-hidden": "true" },
@@ -16,6 +16,7 @@ function comparisonTable({ methods, similarities, iqm, intervals }) {
               style: `left:${place(interval[0])};width:calc(${place(interval[1])} - ${place(interval[0])})`,
             })
           : null,
+        (scores?.[m]?.[s] ?? []).map((score) => element("u", { style: `left:${place(score)}` })),
         element("b", { style: `left:${place(iqm[m][s])}` }),
       ),
     );
@@ -23,9 +24,9 @@ function comparisonTable({ methods, similarities, iqm, intervals }) {
   return scroll(
     "Comparison",
     element(
-      "table", {},
+      "table", { class: "cards" },
       head([
-        element("th", {}, "method"),
+        element("th", {}, seeded ? "method" : "set"),
         ...similarities.map((words) => element("th", { class: "name" }, element("code", {}, words))),
       ]),
       element(

@@ -28,9 +28,9 @@ function drawSkills(set, i) {
         ]),
         element(
           "tbody", {},
-          set.labels.map((_, k) =>
+          ordered(set).map((k) =>
             element(
-              "tr", {}, element("th", { scope: "row" }, named(k)),
+              "tr", pointing(i, k), element("th", { scope: "row" }, named(k)),
               element("td", { class: "number" }, number(adds[k], 3)),
               element("td", {}, adds[k] === undefined ? null : bar(adds[k])),
               element(

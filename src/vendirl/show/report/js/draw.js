@@ -2,14 +2,14 @@
 
 function drawResults() {
   if (!senses.length) return [];
+  groups.forEach(drawScore);
   return sets.flatMap((set, i) => {
-    drawScore(set, i);
     drawSkills(set, i);
     return [drawKernel(set, i), drawSpectrum(set, i), drawProfile(set, i)];
   });
 }
 
-const drawAll = () => Promise.all([...sets.map(drawTrajectories), ...drawResults(), ...sets.map(drawCurve)]);
+const drawAll = () => Promise.all([...sets.map(drawTrajectories), ...drawResults(), ...groups.map(drawCurve)]);
 
 function setTheme(theme) {
   root.dataset.theme = theme;
@@ -19,6 +19,10 @@ function setTheme(theme) {
   document.querySelectorAll("#trajectories button[data-skill] svg").forEach((old) => {
     const { set, skill } = old.closest("button").dataset;
     old.replaceWith(swatch(Number(skill), sets[set].labels.length));
+  });
+  sets.forEach((set, i) => {
+    Object.assign(set, { upTo: 0, tilesUpTo: 0 });
+    drawMultiples(set, i);
   });
   return drawAll();
 }

@@ -8,6 +8,6 @@ function element(tag, attributes = {}, ...children) {
     else if (value !== null && value !== undefined && value !== false)
       made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat(9).filter((child) => child !== null && child !== undefined));
   return made;
 }

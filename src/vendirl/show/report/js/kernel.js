@@ -8,11 +8,14 @@ const say = (i, words) => {
 const similarityOf = (set, a, b) => `${pairName(set, a, b)}: similarity ${number(resultOf(set).kernel[a][b], 3)}`;
 
 function kernelShapes(set) {
+  const order = ordered(set);
   const cell = (a, b, line) => ({
     type: "rect", x0: a - 0.5, x1: a + 0.5, y0: b - 0.5, y1: b + 0.5, line, fillcolor: "rgba(0,0,0,0)",
   });
   const shapes = set.pair
-    ? [set.pair, [...set.pair].reverse()].map(([a, b]) => cell(a, b, { color: css("--warm"), width: 3 }))
+    ? [set.pair, [...set.pair].reverse()].map((pair) =>
+        cell(...pair.map((k) => order.indexOf(k)), { color: css("--warm"), width: 3 }),
+      )
     : [];
   return set.cursor
     ? [...shapes, cell(set.cursor[1], set.cursor[0], { color: css("--warm"), width: 2, dash: "dot" })]
@@ -28,8 +31,9 @@ function drawKernel(set, i) {
   const box = inside("kernel", i), result = resultOf(set), n = set.labels.length;
   box.hidden = result === null;
   say(i, result === null ? "Not measured by this similarity." : "");
-  if (result === null) return null;
-  const K = result.kernel, signed = Math.min(...K.map((row) => Math.min(...row))) < -1e-6;
+  if (result === null || !sighted(box)) return null;
+  const order = ordered(set), K = order.map((a) => order.map((b) => result.kernel[a][b]));
+  const signed = Math.min(...K.map((row) => Math.min(...row))) < -1e-6;
   const scale = dark() ? ["#1d232b", "#1f4e73", "#3f8fc7", "#a9d8f5"] : ["#f5f8fb", "#b9d7ea", "#4a97c9", "#08306b"];
   const below = dark() ? ["#ffc266", "#8a5a10"] : ["#8a3b00", "#f0b27a"];
   const colours = signed ? [...below, ...scale] : scale;
@@ -37,7 +41,7 @@ function drawKernel(set, i) {
   const each = Math.max(1, Math.ceil(n / 12));
   const ticks = range(n).filter((k) => k % each === 0);
   const named = {
-    tickmode: "array", tickvals: ticks, ticktext: ticks.map((k) => escaped(short(set.labels[k]))), showgrid: false,
+    tickmode: "array", tickvals: ticks, ticktext: ticks.map((k) => escaped(short(set.labels[order[k]]))), showgrid: false,
     constrain: "domain",
     ticks: "",
   };
@@ -50,7 +54,7 @@ function drawKernel(set, i) {
         xgap: n <= 24 ? 1 : 0, ygap: n <= 24 ? 1 : 0,
         text: n <= 10 ? K.map((row) => row.map((x) => x.toFixed(2))) : undefined,
         texttemplate: n <= 10 ? "%{text}" : undefined, textfont: { size: 11 },
-        hovertext: K.map((row, a) => row.map((_, b) => escaped(similarityOf(set, a, b)))), hoverinfo: "text",
+        hovertext: K.map((row, a) => row.map((_, b) => escaped(similarityOf(set, order[a], order[b])))), hoverinfo: "text",
         colorbar: { thickness: 8, outlinewidth: 0, len: 0.9, tickfont: { size: 11 }, nticks: 5 },
       },
     ],
@@ -62,8 +66,13 @@ function drawKernel(set, i) {
     QUIET,
   );
   if (first) {
-    box.on("plotly_hover", (event) => say(i, similarityOf(set, event.points[0].y, event.points[0].x)));
-    box.on("plotly_click", (event) => choosePair(i, event.points[0].y, event.points[0].x));
+    const pair = (event) => [event.points[0].y, event.points[0].x].map((k) => ordered(set)[k]);
+    box.on("plotly_hover", (event) => {
+      say(i, similarityOf(set, ...pair(event)));
+      highlight(i, [...new Set(pair(event))]);
+    });
+    box.on("plotly_unhover", () => highlight(i, []));
+    box.on("plotly_click", (event) => choosePair(i, ...pair(event)));
   }
   return drawn;
 }
@@ -77,8 +86,8 @@ function kernelKeys(event, i) {
     const next = set.cursor ? [row + move[0], column + move[1]].map((k) => Math.min(n - 1, Math.max(0, k))) : [0, 0];
     set.cursor = next;
     outlinePairs(set, i);
-    say(i, similarityOf(set, ...next));
-  } else if ((event.key === "Enter" || event.key === " ") && set.cursor) choosePair(i, row, column);
+    say(i, similarityOf(set, ...next.map((k) => ordered(set)[k])));
+  } else if ((event.key === "Enter" || event.key === " ") && set.cursor) choosePair(i, ...[row, column].map((k) => ordered(set)[k]));
   else if (event.key === "Escape")
     show(i, set.labels.map(() => true));
   else return;

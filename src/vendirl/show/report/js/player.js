@@ -33,9 +33,9 @@ function playing(on) {
   if (on === state.playing) return;
   state.playing = on;
   play.textContent = on ? "Pause" : "Play";
-  if (!on) return;
+  if (!on) return sets.forEach(settle);
   const from = state.t >= T ? 1 : state.t, begun = performance.now();
-  const each = Math.min(8000, Math.max(3000, 60 * T)) / T;
+  const each = Math.min(8000, Math.max(3000, 30 * T)) / T; // thirty steps a second, if that takes a few seconds
   setTime(from);
   const tick = (now) => {
     if (!state.playing) return;

@@ -9,7 +9,7 @@ function drawProfile(set, i) {
   const box = inside("profile", i), result = resultOf(set);
   const none = result === null || !result.profile;
   box.hidden = none;
-  if (none) return null;
+  if (none || !sighted(box)) return null;
   const { q, score } = result.profile,
     words = (x) => (order(x) === Infinity ? "\u221e" : number(order(x)));
   const ticks = q.length <= 8 ? q : [0, 0.5, 1, 2, 5, "inf"];

@@ -1,107 +1,142 @@
-// This file shows the score of each set: as a number, on a strip beside what it can be, and in a sentence.
+// This file shows the score of one set: as a number, on a strip beside what it can be, and line by line in words.
 
-function sentence(set, result) {
-  const n = set.labels.length, score = result.vendi_score;
-  const say = [`${number(score)} effectively different skills of ${n}`];
-  say.push(
-    result.ceiling !== null && result.ceiling !== undefined && result.ceiling < n - 1e-6
-      ? `; this similarity allows at most ${number(result.ceiling)}. `
-      : ". ",
-  );
-  const sure = percent(result.confidence ?? 0.95);
-  if (result.interval)
-    say.push(`As many episodes again would be expected to score ${between(result.interval)} (${sure} interval). `);
-  else if (result.interval_note) say.push(`No interval: ${result.interval_note.replace(/\.$/, "")}. `);
-  if (result.limit)
-    say.push(`Infinitely many episodes would score ${between(result.limit)} (${sure} interval). `);
+const sure = (result) => percent(result.confidence ?? 0.95);
+const stop = (words) => String(words).replace(/\.$/, "");
+
+/** What a score is to be compared with: [name, number, what it means]. */
+function lines(set, result) {
+  const n = set.labels.length, score = result.vendi_score, found = [];
+  const repetition = result.repetition ?? result.interval ?? null;
+  const few = result.limit && (score < result.limit[0] || score > result.limit[1]);
+  found.push([
+    "a repetition", repetition ? between(repetition) : "no interval",
+    repetition
+      ? `${sure(result)} interval of the score that as many episodes of these skills would have again`
+      : stop(result.repetition_note ?? result.interval_note ?? "none was asked for"),
+  ]);
+  found.push([
+    "the limit", result.limit ? between(result.limit) : "no interval",
+    result.limit
+      ? `${sure(result)} interval of the score that infinitely many episodes of these skills would have` +
+        (few ? `; the score lies outside: few episodes ${score > result.limit[1] ? "inflate" : "deflate"} it` : "")
+      : stop(result.limit_note ?? "none was asked for"),
+  ]);
   if (result.null) {
-    say.push(
-      `With the skill labels shuffled the score is ${number(result.null.mean)} (${between(result.null.interval)})`,
-    );
-    if (result.verdict?.includes("cannot be decided")) say.push(`; ${result.verdict}. `);
-    else if (score <= result.null.interval[1]) say.push("; these skills do no better than that. ");
-    else if (result.excess !== null && result.excess !== undefined)
-      say.push(`, so ${number(result.excess)} of it is due to the skills. `);
-    else say.push(". ");
+    const p = known(result.p_value) ? ` (${chance(result.p_value)})` : "";
+    const verdict = result.verdict ?? (score <= result.null.interval[1] ? "the skills do no better than that" : null);
+    found.push([
+      "by chance", `${number(result.null.mean)} (${between(result.null.interval)})`,
+      `the same episodes with the skill labels shuffled${verdict ? `; ${verdict}${p}` : ""}`,
+    ]);
   }
-  if (result.attainable) {
-    say.push(
-      `The best score found attainable is ${number(result.attainable)}; ` +
-        `this is ${percent(score / result.attainable)} of it. `,
-    );
-  }
-  if (result.negative_mass > 1e-4) {
-    say.push(
-      `The kernel is not positive semidefinite: its negative eigenvalues have mass ${number(result.negative_mass)}. `,
-    );
-  }
-  return say.join("").trim();
-}
-
-function strip(result) {
-  const known = (x) => x !== null && x !== undefined;
-  const top = Math.max(
-    result.ceiling ?? 1, result.vendi_score, result.attainable ?? 1, result.interval?.[1] ?? 1, 1 + 1e-9,
-  );
-  const place = (x) => `${Math.min(100, Math.max(0, (100 * (x - 1)) / (top - 1)))}%`;
-  const wide = ([a, b]) => `left:${place(a)};width:calc(${place(b)} - ${place(a)})`;
-  const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((s) => (top - 1) / s <= 8) ?? top;
-  const ticks = [
-    1,
-    ...range(Math.floor(top / step + 1e-6) + 1)
-      .map((i) => Number((i * step).toPrecision(6)))
-      .filter((x) => x > 1 + 0.6 * step),
-  ];
-  const bar = element(
-    "div", { class: "strip", "aria-hidden": "true" }, element("span", { class: "axis" }),
-    ticks.map((x) => element("span", { class: "tick", style: `left:${place(x)}` }, number(x))),
-  );
-  const key = element("ul", { class: "key" });
-  const entries = [];
-  const add = (kind, style, words) => {
-    bar.append(element("span", { class: kind, style, title: words }));
-    entries.unshift(element("li", {}, element("i", { class: kind }), words));
-  };
-  if (known(result.ceiling)) add("ceiling", `left:${place(result.ceiling)}`, `ceiling ${number(result.ceiling)}`);
+  const gap = set.group.differences[result.similarity];
+  if (known(result.untrained))
+    found.push([
+      "before training", number(result.untrained),
+      "the same skills untrained, as many episodes from the same beginnings" +
+        (set.seed === null && gap ? `; ${differenceWords(gap)}` : ""),
+    ]);
+  if (known(result.noise_free))
+    found.push([
+      "without noise", number(result.noise_free),
+      "one episode of each skill in which it takes its likeliest actions, as vendirl train scores a run",
+    ]);
   if (known(result.attainable))
-    add("attainable", `left:${place(result.attainable)}`, `attainable ${number(result.attainable)}`);
-  if (result.null)
-    add(
-      "null", wide(result.null.interval),
-      `labels shuffled (null) ${number(result.null.mean)}, ${between(result.null.interval)}`,
-    );
-  if (result.interval)
-    add(
-      "interval", wide(result.interval),
-      `${percent(result.confidence ?? 0.95)} interval of a repetition ${between(result.interval)}`,
-    );
-  add("dot", `left:${place(result.vendi_score)}`, `score ${number(result.vendi_score)}`);
-  key.append(...entries);
-  return element("div", {}, bar, key);
+    found.push([
+      "attainable", number(result.attainable),
+      `the best found for skills that may go anywhere in this world, without noise; ` +
+        `this is ${percent(score / result.attainable)} of it`,
+    ]);
+  if (known(result.ceiling))
+    found.push([
+      "at most", number(result.ceiling),
+      result.ceiling < n - 1e-6 ? "what this similarity allows for so many features" : "the number of skills",
+    ]);
+  if (result.narrower) found.push(["to be surer", "", stop(result.narrower)]);
+  if (result.interval_note && result.interval_note !== result.repetition_note)
+    found.push(["note", "", stop(result.interval_note)]);
+  if (result.negative_mass > 1e-4)
+    found.push([
+      "negative", number(result.negative_mass),
+      "mass of negative eigenvalues, which were clipped: the kernel is not positive semidefinite",
+    ]);
+  return found;
 }
 
-function drawScore(set, i) {
-  const result = resultOf(set);
-  inside("score", i).replaceChildren(
-    ...(result === null
-      ? [absent("Not measured by this similarity.")]
-      : [
-          element(
-            "div", { class: "figures" },
-            element(
-              "div", {},
-              element(
-                "div", { class: "big" }, number(result.vendi_score), " ",
-                element("small", {}, `of ${number(result.ceiling ?? set.labels.length)}`),
-              ),
-              element(
-                "div", { class: "soft" }, "Vendi Score", result.q === 1 ? "" : ` of order ${number(result.q)}`,
-                " by ", element("code", {}, result.similarity),
-              ),
-            ),
-            strip(result),
-          ),
-          element("p", { class: "words" }, sentence(set, result)),
-        ]),
+const differenceWords = (gap) =>
+  gap.interval
+    ? `${signed(gap.difference)} since then (${percent(gap.confidence)} interval ${between(gap.interval)}, ` +
+      `${chance(gap.p_value)}; ${stop(gap.note)})`
+    : `${signed(gap.difference)} since then`;
+const signed = (x) => (x < 0 ? `\u2212${number(-x)}` : `+${number(x)}`);
+
+function marksOf(result) {
+  const ends = result.repetition ?? result.interval;
+  return [
+    placed("dot", result.vendi_score, `score ${number(result.vendi_score)}`),
+    spanned("interval", ends, "a repetition"), spanned("limit", result.limit, "the limit"),
+    spanned("null", result.null?.interval, "by chance: labels shuffled"),
+    placed("untrained", result.untrained, `before training ${number(result.untrained)}`),
+    placed("noise-free", result.noise_free, `without noise ${number(result.noise_free)}`),
+    placed("attainable", result.attainable, `attainable ${number(result.attainable)}`),
+    placed("ceiling", result.ceiling, `at most ${number(result.ceiling)}`),
+  ];
+}
+
+const headline = (value, of, result, words) =>
+  element(
+    "div", {},
+    element("div", { class: "big" }, number(value), " ", element("small", {}, `of ${number(of)}`)),
+    element(
+      "div", { class: "soft" }, words, result.q === 1 ? "" : ` of order ${number(result.q)}`, " by ",
+      element("code", {}, result.similarity),
+    ),
   );
+
+const whatIsWhat = (rows) =>
+  element(
+    "table", { class: "lines" },
+    element(
+      "tbody", {},
+      rows.map(([name, value, words]) =>
+        element(
+          "tr", {}, element("th", { scope: "row" }, name), element("td", { class: "number" }, value),
+          element("td", { class: "soft" }, words),
+        ),
+      ),
+    ),
+  );
+
+function scoreOfSet(set, result) {
+  const n = set.labels.length, noisy = set.acted ? `, ${set.acted}` : "";
+  return [
+    element(
+      "div", { class: "figures" },
+      headline(result.vendi_score, result.ceiling ?? n, result, "Vendi Score"), strip(marksOf(result)),
+    ),
+    element(
+      "p", { class: "words" },
+      `${number(result.vendi_score)} effectively different skills of ${n}, from ${episodesOf(set)}${noisy}.`,
+    ),
+    whatIsWhat(lines(set, result)),
+  ];
+}
+
+function drawScore(group) {
+  const shown = shownOf(group), result = resultOf(shown[0] ?? membersOf(group)[0]);
+  const found =
+    result === null
+      ? [absent("Not measured by this similarity.")]
+      : shown.length > 1
+        ? scoreOfSeeds(group, shown)
+        : scoreOfSet(shown[0] ?? membersOf(group)[0], result);
+  inside("score", group.index).replaceChildren(...found, ...learnedWords(group));
+}
+
+/** Whether it learned anything: the sentence with which training ended. */
+function learnedWords(group) {
+  if (!group.learned && !group.untrained_note) return [];
+  const said = group.learned ?? `Not known: ${stop(group.untrained_note)}.`;
+  const own = group.learned && group.similarity ? ["By ", element("code", {}, group.similarity), ", the run's own similarity: "] : null;
+  return [element("p", { class: "learned" }, element("strong", {}, "Did it learn anything? "), own, said)];
 }

@@ -3,7 +3,7 @@
 function drawSpectrum(set, i) {
   const box = inside("spectrum", i), result = resultOf(set);
   box.hidden = result === null;
-  if (result === null) return null;
+  if (result === null || !sighted(box)) return null;
   const n = result.spectrum.length, places = range(n).map((k) => k + 1);
   return Plotly.react(
     box,

@@ -22,8 +22,15 @@ setTheme(root.dataset.theme).then(() => {
         moveTrajectories(sets[i], i);
       }),
   );
-  sets.forEach((_, i) => {
-    if (inside("trajectories", i)) watcher.observe(inside("trajectories", i));
+  sets.forEach((set, i) => {
+    const box = inside("trajectories", i);
+    if (!box) return;
+    watcher.observe(box);
+    drawInSight(box.parentElement, () => (state.apart ? drawMultiples(set, i) : drawTrajectories(set, i)));
+    drawInSight(inside("kernel", i), () => drawKernel(set, i));
+    drawInSight(inside("spectrum", i), () => drawSpectrum(set, i));
+    drawInSight(inside("profile", i), () => drawProfile(set, i));
   });
+  groups.forEach((group) => drawInSight(inside("curve", group.index), () => drawCurve(group)));
   window.vendirl.ready = true;
 });

@@ -8,7 +8,9 @@ const T = Math.max(...sets.map(lengthOf));
 const STEP = -1; // an axis that is not a feature: time
 const alike = sets.every((set) => same(set.features, sets[0].features));
 
-const state = { sense: senses[0], t: T, playing: false };
+const state = {
+  sense: senses[0], t: T, playing: false, order: "number", apart: false, seed: null, group: null,
+};
 sets.forEach((set) => {
   set.bySkill = set.labels.map(() => []);
   set.episodes.forEach((episode) => set.bySkill[episode.skill].push(episode.points));
@@ -16,6 +18,8 @@ sets.forEach((set) => {
   set.pair = null; // the two skills that were chosen in the heat map
   set.cursor = null; // where the arrow keys are in it
   set.drawn = null; // the time it was drawn for
+  set.lit = []; // the skills that are pointed at
+  set.upTo = 0; // the time up to which it is painted
   const [east, north] = ["x", "y"].map((name) => set.features.indexOf(name));
   if (set.features.length === 1) set.axes = [STEP, 0, null];
   else if (east >= 0 && north >= 0) set.axes = [east, north, null]; // a body from above
@@ -35,7 +39,8 @@ const webgl = (() => {
 // Plotly makes an element of each trajectory, which is slow for hundreds, and its WebGL lines are slow without a
 // graphics card. Many trajectories are painted on a canvas behind the chart instead, in milliseconds on any machine;
 // the chart still has axes, zoom and hover, and the same traces, which it does not draw.
+const crowded = sum(sets.map((set) => set.episodes.length)) > 200 || sum(sets.map((set) => set.points)) > 20000;
 sets.forEach((set) => {
-  set.painted = set.episodes.length > 200 || set.points > 20000;
+  set.painted = crowded;
   if (set.features.length === 3 && !set.world && webgl && sets.length <= 4) set.axes = [0, 1, 2];
 });

@@ -84,7 +84,7 @@ function trajectoryTraces(set) {
 
 function drawTrajectories(set, i) {
   const box = inside("trajectories", i);
-  if (!box) return null;
+  if (!box || state.apart || !sighted(box.parentElement)) return null;
   const three = set.axes[2] !== null;
   const axis = (a) => ({
     title: { text: escaped(short(featureName(set, set.axes[a]), 40)) }, range: limits(set, set.axes[a]),
@@ -127,8 +127,15 @@ function drawTrajectories(set, i) {
     ...QUIET,
     displayModeBar: coarse ? false : "hover", displaylogo: false, modeBarButtons: buttons,
   });
-  if (set.painted && fresh)
-    ["plotly_afterplot", "plotly_relayouting"].forEach((event) => box.on(event, () => paint(set, i)));
+  if (fresh) {
+    const again = set.painted ? paint : paintOver;
+    ["plotly_afterplot", "plotly_relayouting"].forEach((event) => box.on(event, () => again(set, i)));
+    box.on("plotly_hover", (event) => {
+      const k = event.points[0].curveNumber;
+      if (k < set.labels.length) highlight(i, [k]);
+    });
+    box.on("plotly_unhover", () => highlight(i, []));
+  }
   if (set.painted) paint(set, i);
   return made;
 }
@@ -136,16 +143,29 @@ function drawTrajectories(set, i) {
 /** The same chart at another time: only the points of visible skills change. */
 function moveTrajectories(set, i) {
   const box = inside("trajectories", i);
-  if (!box || !box.data || set.drawn === state.t) return;
-  const edge = box.getBoundingClientRect();
+  if (!box || (!state.apart && (!box.data || set.drawn === state.t))) return;
+  const edge = box.parentElement.getBoundingClientRect();
   if (edge.bottom < 0 || edge.top > innerHeight) return; // out of sight; it catches up when it comes into sight
+  if (state.apart) return drawMultiples(set, i);
   set.drawn = state.t;
   if (set.painted && set.axes[2] === null) {
-    // hover follows when time stands still
     paint(set, i);
-    clearTimeout(set.later);
-    set.later = setTimeout(() => restyle(set, box), 150);
-  } else restyle(set, box);
+    settle(set, i);
+  } else {
+    restyle(set, box);
+    if (set.lit.length) paintOver(set, i);
+  }
+}
+
+/** When time stands still hover follows, and all is painted once more in one piece, without joints. */
+function settle(set, i) {
+  clearTimeout(set.later);
+  const box = inside("trajectories", i);
+  if (state.playing || state.apart || !set.painted || !box?.data || set.axes[2] !== null) return;
+  set.later = setTimeout(() => {
+    set.upTo = 0;
+    restyle(set, box);
+  }, 150);
 }
 
 function restyle(set, box) {

@@ -6,8 +6,9 @@ function show(i, visible, pair = null) {
   set.pair = pair;
   document
     .querySelectorAll(`#trajectories button[data-set="${i}"][data-skill]`)
-    .forEach((chip, k) => chip.setAttribute("aria-pressed", visible[k]));
-  drawTrajectories(set, i);
+    .forEach((chip) => chip.setAttribute("aria-pressed", visible[chip.dataset.skill]));
+  if (state.apart) drawMultiples(set, i);
+  else drawTrajectories(set, i);
   outlinePairs(set, i);
 }
 
@@ -47,9 +48,17 @@ function chips(set, i) {
           title: `${skillName(set, k)}: click to hide or show, double-click for it alone`,
           onclick: () => show(i, set.visible.map((on, j) => (j === k ? !on : on))),
           ondblclick: () => show(i, set.labels.map((_, j) => j === k)),
+          ...pointing(i, k),
         },
         swatch(k, n), element("span", {}, label),
       ),
     ),
   );
+}
+
+/** The buttons in the order that was chosen. */
+function orderChips(set, i) {
+  const every = [...document.querySelectorAll(`#trajectories button[data-set="${i}"][data-skill]`)];
+  const by = new Map(every.map((chip) => [Number(chip.dataset.skill), chip]));
+  if (every.length) every[0].parentElement.append(...ordered(set).map((k) => by.get(k)));
 }

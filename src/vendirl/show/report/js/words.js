@@ -11,6 +11,7 @@ function number(value, digits = 4) {
 const between = (interval) => `${number(interval[0])} to ${number(interval[1])}`;
 /** Three digits; what is less than all is never rounded to 100%. */
 const percent = (x) => `${x >= 0.995 && x < 1 ? Math.floor(1e4 * x) / 100 : Number((100 * x).toPrecision(3))}%`;
+const chance = (p) => (p < 1e-4 ? "p < 0.0001" : `p = ${number(p, 2)}`);
 const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 /** What Plotly, whose text is pseudo-HTML, shows as the string that it was. */
 const escaped = (text) =>
@@ -18,6 +19,15 @@ const escaped = (text) =>
 const short = (text, most = 14) =>
   String(text).length > most ? `${String(text).slice(0, most - 1)}\u2026` : String(text);
 const skillName = (set, k) => (/^\d+$/.test(set.labels[k]) ? `skill ${set.labels[k]}` : String(set.labels[k]));
+
+/** Whether there is such a number. */
+const known = (x) => x !== null && x !== undefined;
+/** How many episodes of each skill a set has; `counts` is of all, also where fewer are drawn. */
+function episodesOf(set) {
+  const counts = set.counts ?? set.bySkill.map((episodes) => episodes.length);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return `${least === most ? plural(most, "episode") : `${least} to ${plural(most, "episode")}`} of each skill`;
+}
 
 const setting = (value) =>
   value === null || value === undefined

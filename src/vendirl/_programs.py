@@ -7,12 +7,15 @@ kernel refuses it more memory maps.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
+
+from vendirl._checks import AnyArray
 
 
 class Program:
@@ -39,10 +42,10 @@ class Program:
         self._program(arrays, static)
 
     def _program(
-        self, arrays: PyTree[Array | jax.ShapeDtypeStruct], static: PyTree
+        self, arrays: PyTree[AnyArray | jax.ShapeDtypeStruct], static: PyTree
     ) -> tuple[Callable[..., PyTree], list[PyTree]]:
         leaves, structure = jax.tree.flatten(arrays)
-        known = (structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
+        known = (structure, tuple((leaf.shape, leaf.dtype, _place(leaf)) for leaf in leaves))
         if known not in self._compiled:
             rest: list[Any] = []
 
@@ -54,6 +57,43 @@ class Program:
             lowered = jax.jit(of_arrays, **self.jit).lower(arrays)
             self._compiled[known] = compiled(lowered, self.options), rest
         return self._compiled[known]
+
+
+class Recent:
+    """A function of pytrees, of whose programs those that were called last are kept, and the others let go.
+
+    It does what `eqx.filter_jit` does, which keeps them all: whoever trains with one similarity, network or environment
+    after the other would never call most of them again.
+
+    Args:
+        function: pure; what is not an array in its arguments is hashable, and part of the program.
+        most: how many programs are kept.
+    """
+
+    def __init__(self, function: Callable[..., Any], most: int = 16):
+        self.function, self.most = function, most
+        self.programs: OrderedDict[Any, Program] = OrderedDict()
+
+    def __call__(self, *arguments: PyTree) -> PyTree:
+        arrays, static = eqx.partition(arguments, eqx.is_array)
+        shapes = tuple((leaf.shape, leaf.dtype, _place(leaf)) for leaf in jax.tree.leaves(arrays))
+        leaves, structure = jax.tree.flatten(static)
+        known = (structure, tuple(map(_told_apart, leaves)), shapes)
+        program = self.programs.pop(known, None) or Program(self.function)
+        self.programs[known] = program  # as the newest
+        while len(self.programs) > self.most:
+            self.programs.popitem(last=False)
+        return program(*arguments)
+
+
+def _told_apart(leaf: Any) -> tuple[type, Any]:
+    """What differs between 1, 1.0 and True, which are equal, and make other programs."""
+    return type(leaf), leaf
+
+
+def _place(leaf: AnyArray | jax.ShapeDtypeStruct) -> Any:
+    """Where an array has to stay, if somebody put it there."""
+    return leaf.sharding if isinstance(leaf, jax.Array) and leaf.committed else None
 
 
 def compiled(lowered: jax.stages.Lowered, options: dict[str, Any] | None) -> Callable[..., Any]:

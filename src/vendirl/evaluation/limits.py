@@ -1,0 +1,169 @@
+"""The score that infinitely many episodes would have, by asking which worlds the score that was seen is likely in.
+
+A skill is known by its place z_i, such as the mean of its observations (`Regrouping.places`), and the score of the true
+places is the limit. Noise ε moves places, and where skills lie close together it holds them apart, so that the score S
+is too high by what does not fall as 1/N: at places that coincide k = exp(-‖z_i - z_j‖) loses of the order of 1/√N, and
+-λ log λ of the score has no slope at the eigenvalue 0. No correction of S at one place is right there. But what noise
+does to the score of a *known* set of places can be simulated:
+
+1. Noise: skills' episodes are drawn again with replacement, which moves their places by ε, times sqrt(N/(N - 1)).
+2. Worlds: the places as they were found, then ever more drawn together where noise could have parted them, and at last
+   all in one. Together is a step of a mean shift, repeated: z_i <- Σ_j w_ij z_j / Σ_j w_ij with
+   w_ij = exp(-½ (u_ij / h r_ij)²), where u = -log k is how unlike two skills are, r how unlike noise alone would make
+   them, and h tells one world from the next. Skills that are the same come to lie in one place long before those that
+   are not.
+3. In each world the limit v is known, and scores of places + ε show the bias b(v) and the error s(v) of S. Between
+   worlds both are interpolated, beyond the first they are as there. The interval holds all v with
+
+       |g(S) - v - b(v)| <= t s(v),        everything on the scale g of `variation`, t Student's quantile.
+
+All alike is the least there can be, and is decided by tests: 1 is in the interval unless the same episodes dealt at
+random (`chance`, which is exact) score as much as S with a probability of no more than 1 - confidence; or in the last
+world a fifth of that, for where skills differ in what k does not look at, dealing episodes at random is no world of
+skills that are alike to k.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Float
+
+from vendirl.evaluation.chance import Chance
+from vendirl.evaluation.resampling import OfSkill, drawn_deals
+from vendirl.evaluation.variation import Scale, quantile
+from vendirl.score.score import vendi_score
+from vendirl.similarity.deals import Regrouping
+
+WIDTHS = (0.7, 1.2, 2.0, 4.0)
+"""h, of the worlds between the first and the last. Chosen by simulation: worlds spaced by the error of the score, which
+are finer, covered half-distinct skills too rarely."""
+STEPS = 4
+"""How often places are drawn together."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """What infinitely many episodes would score.
+
+    Attributes:
+        interval: its ends.
+        middle: the limit of the world in which the score would be neither high nor low.
+    """
+
+    interval: tuple[float, float]
+    middle: float
+
+
+def limit(
+    dealer: Regrouping,
+    of_skill: OfSkill,
+    score: float,
+    q: float,
+    scale: Scale,
+    null: Chance,
+    confidence: float,
+    draws: int,
+    generator: np.random.Generator,
+) -> Limit | None:
+    """The interval of the limit, or None if skills have no places under this similarity.
+
+    Args:
+        score: of all episodes, found by the same dealer.
+        null: what chance scores.
+        draws: how many scores are simulated in each world.
+    """
+    first = dealer.places([of_skill])
+    if first is None:
+        return None
+    noise = _noise(dealer, of_skill, first[0], draws, generator)
+    places = worlds(dealer, first[0], noise)
+    K = np.concatenate([dealer.of_places(places), *(dealer.of_places(world + noise) for world in places)])
+    g = scale.of(vendi_score(K, q))
+    v, simulated = g[: len(places)], g[len(places) :].reshape(len(places), draws)
+    freedom = float(sum(len(mine) - 1 for mine in of_skill))
+    return _inverted(float(scale.of(score)), v, simulated, scale, freedom, null, confidence)
+
+
+def worlds(
+    dealer: Regrouping, places: Float[np.ndarray, "n F"], noise: Float[np.ndarray, "draws n F"]
+) -> Float[np.ndarray, "worlds n F"]:
+    """The places as they are, ever more drawn together, and all in one."""
+    apart = by_noise(dealer, places, noise)
+    width = np.array(WIDTHS)[:, None, None] * np.sqrt((apart[:, None] ** 2 + apart**2) / 2)
+    moved = np.repeat(places[None], len(WIDTHS), 0)
+    for _ in range(STEPS):
+        near = np.exp(-0.5 * (_unlike(dealer.of_places(moved)) / width) ** 2)
+        moved = near @ moved / near.sum(-1, keepdims=True)
+    return np.concatenate([places[None], moved, np.broadcast_to(places.mean(0), (1, *places.shape))])
+
+
+def by_noise(
+    dealer: Regrouping, places: Float[np.ndarray, "n F"], noise: Float[np.ndarray, "draws n F"]
+) -> Float[np.ndarray, " n"]:
+    """How unlike noise alone makes two skills that are both at the place of one of them."""
+    n, draws = len(places), len(noise)
+    rounds = max(1, draws // n)
+    which = np.arange(rounds * n).reshape(rounds, n) % draws
+    copies = places[:, None, None] + np.moveaxis(noise, 1, 0)[:, which]  # (n, rounds, n, F): n copies of each skill
+    unlike = _unlike(dealer.of_places(copies.reshape(-1, *places.shape))).reshape(n, rounds, n, n)
+    different = which[:, :, None] != which[:, None, :]
+    return np.maximum((unlike * different).sum((1, 2, 3)) / different.sum(), 1e-12)
+
+
+def _noise(
+    dealer: Regrouping,
+    of_skill: OfSkill,
+    places: Float[np.ndarray, "n F"],
+    draws: int,
+    generator: np.random.Generator,
+) -> Float[np.ndarray, "draws n F"]:
+    """By how much other episodes might have moved the places."""
+    drawn = dealer.places(drawn_deals(of_skill, draws, generator))
+    assert drawn is not None
+    sizes = np.array([len(mine) for mine in of_skill])
+    return (drawn - places) * np.sqrt(sizes / (sizes - 1))[:, None]
+
+
+def _unlike(K: Float[np.ndarray, "sets n n"]) -> Float[np.ndarray, "sets n n"]:
+    """-log k; as much as for k = 10⁻⁶ where that is smaller, or negative."""
+    return -np.log(np.clip(K, 1e-6, 1))
+
+
+def _inverted(
+    g: float,
+    v: Float[np.ndarray, " worlds"],
+    simulated: Float[np.ndarray, "worlds draws"],
+    scale: Scale,
+    freedom: float,
+    null: Chance,
+    confidence: float,
+) -> Limit:
+    """All limits that the score is likely with.
+
+    Args:
+        g: of the score.
+        v, simulated: g of the limits of the worlds, and of scores in them.
+        freedom: with which the noise is known.
+    """
+    level = 1 - confidence
+    two, one, sure = (quantile(1 - tails, freedom) for tails in (level, 2 * level, 2 * level / 5))
+    order = np.argsort(v)
+    v, bias, error = v[order], (simulated.mean(1) - v)[order], simulated.std(1, ddof=1)[order]
+    error = np.maximum(error, 1e-9)
+    least, most = float(scale.of(1.0)), max(g - bias[-1], v[-1]) + (two + 2) * error[-1]
+    # 1 itself is the test's to decide, so candidates begin just above
+    tried = np.linspace(least + 1e-3, max(most, least + 1), 2000)
+    far = (g - tried - np.interp(tried, v, bias)) / np.interp(tried, v, error)
+    tested = null.least_p <= level
+    alike = (g - least - bias[0]) / error[0] <= (sure if tested else one) and not (tested and null.p_value <= level)
+    held = tried[np.abs(far) <= two]
+    if not held.size:
+        held = tried[[np.abs(far).argmin()]]
+    low, high = held[0], held[-1]
+    if not alike and low == tried[0]:  # close to the least there can be, all doubt is about one end
+        held = tried[np.abs(far) <= one]
+        low = held[0] if held.size else low
+    middle = scale.back(float(tried[np.abs(far).argmin()]))
+    return Limit((1.0 if alike else scale.back(float(low)), scale.back(float(high))), middle)

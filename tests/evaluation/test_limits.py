@@ -1,0 +1,102 @@
+"""Limits: noise and worlds as they should be, intervals that follow from them, and coverage."""
+
+import numpy as np
+import pytest
+
+import vendirl as vr
+from vendirl.evaluation.chance import Chance
+from vendirl.evaluation.intervals import intervals
+from vendirl.evaluation.limits import _inverted, _noise, by_noise, limit, worlds
+from vendirl.evaluation.variation import Scale, Variation, quantile
+
+OF_SKILL = [np.arange(0, 5), np.arange(5, 10), np.arange(10, 15)]
+
+
+def episodes(seed=0, places=(0.0, 0.0, 50.0), N=5):
+    """N episodes of each skill, all of one observation, on a line."""
+    noise = np.random.default_rng(seed).normal(size=(len(places), N, 1, 1))
+    return list((np.array(places)[:, None, None, None] + noise).reshape(-1, 1, 1))
+
+
+def test_noise_is_that_of_a_mean():
+    """E ε = 0 and E ε² = s²/N, s² being the unbiased variance of the episodes."""
+    x = episodes()
+    dealer = vr.similarity.mmd().regroup(x)
+    (place,) = dealer.places([OF_SKILL])
+    noise = _noise(dealer, OF_SKILL, place, 4000, np.random.default_rng(0))
+    values = np.array(x).reshape(3, 5)
+    np.testing.assert_allclose(place[:, 0], values.mean(1))
+    np.testing.assert_allclose((noise**2).mean(0)[:, 0], values.var(1, ddof=1) / 5, rtol=0.1)
+    assert np.abs(noise.mean(0)).max() < 0.05
+
+
+def test_how_unlike_noise_makes_a_skill_and_itself_is_the_mean_over_pairs_of_what_it_might_have_been():
+    dealer = vr.similarity.mmd(scale=2.0).regroup(episodes())
+    (place,) = dealer.places([OF_SKILL])
+    noise = np.random.default_rng(0).normal(size=(9, 3, 1)) * [[1.0], [2.0], [3.0]]
+    apart = [np.abs(noise[a, i] - noise[b, i]) for i in range(3) for g in range(3) for a, b in _pairs(3 * g)]
+    np.testing.assert_allclose(by_noise(dealer, place, noise), 2 * np.reshape(apart, (3, 9)).mean(1))
+
+
+def _pairs(start):
+    return [(start, start + 1), (start, start + 2), (start + 1, start + 2)]
+
+
+def test_worlds_draw_together_what_noise_could_have_parted_and_nothing_else_until_the_last():
+    dealer = vr.similarity.mmd().regroup(episodes())
+    (place,) = dealer.places([OF_SKILL])
+    noise = _noise(dealer, OF_SKILL, place, 40, np.random.default_rng(0))
+    found = worlds(dealer, place, noise)[..., 0]
+    near = np.abs(found[:, 0] - found[:, 1])
+    np.testing.assert_array_equal(found[0], place[:, 0])
+    assert near[0] > 0.05
+    assert near[2:].max() < 1e-3
+    assert np.abs(found[:-1, 2] - found[:-1, 1]).min() > 45
+    np.testing.assert_allclose(found[-1], place.mean())
+
+
+def _limit(g, bias, error, p_value, least_p=0.01, v=(-4.0, -1.0, 0.0), scale=None):
+    """The interval on the scale, if bias and error are the same in all worlds."""
+    scale, v = scale or Scale(8.0), np.array(v)
+    simulated = v[:, None] + bias + error * np.array([-1.0, 1.0]) / 2**0.5
+    found = _inverted(g, v, simulated, scale, 1e9, Chance(np.ones(1), p_value, least_p, 100), 0.95)
+    return [float(scale.of(end)) for end in (*found.interval, found.middle)]
+
+
+def test_where_bias_and_error_are_the_same_everywhere_the_interval_is_the_usual_one():
+    t = quantile(0.95, 1e9)
+    assert t == pytest.approx(1.96, abs=1e-3)
+    expected = [0.5 - 0.3 - t * 0.2, 0.5 - 0.3 + t * 0.2, 0.5 - 0.3]
+    np.testing.assert_allclose(_limit(0.5, 0.3, 0.2, p_value=0.01), expected, atol=0.01)
+
+
+def test_whether_all_are_alike_is_decided_by_dealing_at_random_or_if_that_cannot_tell_by_the_last_world():
+    least = float(Scale(8.0).of(1.0))
+    assert _limit(-4.0, 2.0, 1.0, p_value=0.06)[0] == least
+    assert _limit(-4.0, 2.0, 1.0, p_value=0.05)[0] > least
+    assert _limit(-4.0, 2.0, 1.0, p_value=0.5, least_p=0.5)[0] == least  # in the last world -4 is 0.9 errors too high
+    assert _limit(-4.0, 1.0, 1.0, p_value=0.5, least_p=0.5)[0] > least  # 1.9
+    assert _limit(-4.0, 1.0, 1.0, p_value=0.06)[0] == least  # 1.9 is not enough against an exact test
+    assert _limit(0.5, 0.3, 0.2, p_value=1.0)[0] > least  # but this is
+
+
+def test_limits_of_half_distinct_skills_cover():
+    """40 experiments of ten episodes of six skills, of which three are the same; 38 should cover."""
+    turn = 2 * np.pi * np.minimum(np.arange(6), 3) / 6
+    place = 1.5 * np.stack([np.cos(turn), np.sin(turn)], -1)[:, None, None]
+    true = float(vr.effective_number(place, "mmd"))
+    noise = np.random.default_rng(0).laplace(size=(40, 6, 10, 1, 2)) / 3
+    found = [vr.evaluate(place + each, "mmd", measures=False, shuffles=1)[0].limit for each in noise]
+    assert np.mean([low <= true <= high for low, high in found]) >= 0.87
+    assert np.mean([high - low for low, high in found]) < 3
+
+
+def test_what_has_no_place_has_no_limit_and_says_so():
+    k = vr.similarity.alignment()
+    known = Variation(Scale(5.0), 0.2, 20.0, 20.0, 1.0, (0, 1, 9.0))
+    null, generator = Chance(np.ones(1), 0.01, 0.01, 100), np.random.default_rng(0)
+    nothing = limit(k.regroup(episodes()), OF_SKILL, 2.0, 1.0, Scale(3.0), null, 0.95, 40, generator)
+    found = intervals(known, 2.0, k, "abcde", 8, 0.95, lambda: nothing)
+    assert found.repetition is not None
+    assert found.limit is None
+    assert found.limit_note == "what few episodes do to alignment cannot be simulated without the limit itself"

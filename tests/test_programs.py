@@ -1,0 +1,71 @@
+"""Programs that are kept for a while, and let go."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import vendirl as vr
+from vendirl._programs import Program, Recent
+
+MAPS = Path("/proc/self/maps")
+
+
+def maps():
+    return MAPS.read_bytes().count(b"\n")
+
+
+def test_recent_programs_are_those_of_the_function():
+    traced = []
+
+    def function(x, by, name):
+        traced.append(by)
+        return {name: x * by, "kept": name}
+
+    recent = Recent(function, most=2)
+    for by in (2, 3, 2, 2.0, True):  # equal numbers of other types are other programs
+        found = recent(jnp.arange(3), by, "y")
+        np.testing.assert_array_equal(found["y"], np.arange(3) * by)
+        assert found["kept"] == "y"
+        assert found["y"].dtype == (np.float32 if isinstance(by, float) else np.int32)
+    assert traced == [2, 3, 2.0, True]
+    assert [type(by) for by in traced] == [int, int, float, bool]
+    assert len(recent.programs) == 2
+    recent(jnp.arange(3), 3, "y")
+    assert len(traced) == 5, "what was let go is compiled again"
+    recent(jnp.arange(4), 3, "y")
+    assert len(traced) == 6
+
+
+def test_an_array_that_was_put_on_another_device_has_a_program_of_its_own():
+    recent = Recent(lambda x: x + 1)
+    for device in (*jax.local_devices()[:2], jax.local_devices()[0]):
+        found = recent(jax.device_put(jnp.zeros(2), device))
+        assert found.devices() == {device}
+    assert recent(np.zeros(2)).dtype == np.float32
+    assert recent(jnp.zeros(2)).shape == (2,)
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="this system does not tell")
+def test_programs_that_are_let_go_take_no_memory_maps():
+    recent, held = Recent(lambda x, by: jnp.sort(jnp.linalg.eigvalsh(x) * by), most=2), []
+    for by in range(8):
+        recent(jnp.eye(3), by)
+        held.append(maps())
+    assert held[-1] <= held[2] + 4
+    kept = [Program(lambda x, by=by: jnp.sort(jnp.linalg.eigvalsh(x) * by)) for by in range(5)]
+    for program in kept:
+        program(jnp.eye(3))
+    assert maps() > held[-1] + 8, "maps are no measure of what programs take"
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="this system does not tell")
+def test_attainable_scores_of_other_similarities_leave_nothing_behind():
+    """Each took about 200 maps, so that a notebook ended in a segmentation fault at the 300th."""
+    held = []
+    for scale in (1.0, 2.0, 3.0):
+        vr.attainable("point(episode_length=2)", f"mmd(scale={scale})", 2, restarts=1, iterations=1)
+        held.append(maps())
+    assert held[-1] - held[1] < 30, held
