@@ -26,7 +26,7 @@ OBJECTIVES = {
     "aps": ("objective", 1, 3.0),
     "becl": ("contrastive_loss", -1, 4.0),
     "cic": ("contrastive_loss", -1, 3.0),
-    "disk": ("novelty", 1, 2.5),
+    "disk": ("vendi_score", 1, 5.0),  # each skill has more to be far from than the one before; see below
     "wurl": ("transport", 1, 4.0),
     "eigenoptions": ("reward", 1, 2.5),
     "diayn + 0.5*vendirl": ("score", 1, 6.0),
@@ -41,6 +41,15 @@ def test_it_improves_its_objective_and_beats_random(method):
     course = sign * np.array([row[name] for row in learned.history])
     assert course[-2:].mean() > course[0], f"{name} went from {course[0]} to {course[-1]}"
     assert float(learned.score().score) > least
+
+
+def test_a_skill_of_disk_moves_away_from_the_one_before():
+    """The second of two skills has half of the epochs, of which there are three rows."""
+    learned = run(Settings(method="disk", **SETTINGS | {"skills": 2}))
+    course = [row["novelty"] for row in learned.history]
+    assert course[:3] == [0, 0, 0]  # nothing came before the first one
+    assert course[3] < course[4] < course[5]
+    assert course[5] > 0.5
 
 
 def test_random_skills_are_the_floor():
