@@ -117,6 +117,30 @@ def test_texts_whose_sizes_are_damaged_are_refused_at_once(folder):
         refused(folder, "the heap at byte .* of main_data.hdf5 is damaged")
 
 
+def test_lists_whose_type_is_damaged_are_refused(folder):
+    """HDF5's own library would end the process."""
+    in_place_of(folder, "episode_0/infos/other", shape=(5,), dtype=h5py.vlen_dtype(np.float32))
+    with h5py.File(folder / "main_data.hdf5") as file:
+        array = file["episode_0/infos/other"]
+        start, kind = h5py.h5o.get_info(array.id).addr, array.id.get_type().encode()[2:]
+    content = bytearray((folder / "main_data.hdf5").read_bytes())
+    content[content.index(kind[:8], start) + 1] |= 8  # neither a list nor a text
+    (folder / "main_data.hdf5").write_bytes(content)
+    refused(folder, "/episode_0/infos/other in it has a damaged type")
+
+
+def test_numbers_that_no_float_holds_are_refused(folder):
+    space = {"type": "Box", "shape": [3], "low": [0, 0, 10**400], "high": [1, 1, 1], "dtype": "float32"}
+    before = json.loads((folder / "metadata.json").read_text())["observation_space"]
+    changed(folder, observation_space=json.dumps(space))
+    refused(folder, "too large")
+    changed(folder, observation_space=before)
+    with h5py.File(folder / "main_data.hdf5", "a") as file:
+        file["episode_0"].attrs["total_steps"] = np.inf
+    with pytest.raises(ValueError, match="episode 0: cannot convert float infinity"):
+        read_minari(folder)
+
+
 def test_many_texts_that_are_not_there_are_not_read(folder):
     in_place_of(folder, "episode_0/infos/other", shape=(10**9,), dtype=h5py.string_dtype())
     refused(folder, "its arrays take 64000.* bytes in memory")

@@ -4,6 +4,8 @@ import errno
 import hashlib
 import json
 import os
+import sys
+import types
 
 import jax
 import jax.numpy as jnp
@@ -149,6 +151,25 @@ def test_a_disk_that_is_full_is_one_line(tmp_path, monkeypatch, capfd):
     assert caught.value.errno == errno.ENOSPC
     assert capfd.readouterr().err == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "10.json"]
+
+
+def test_writes_that_are_abandoned_say_nothing_and_other_threads_are_heard(tmp_path, monkeypatch):
+    """Writes under way when another one fails find the event loop closed, and their threads would print tracebacks."""
+    heard = []
+    monkeypatch.setattr("sys.unraisablehook", lambda found: heard.append(str(found.exc_value)))
+    before = sys.unraisablehook
+    checkpoint.save(tmp_path / "a", 1, {"w": jnp.zeros(3)}, "mark")
+    assert sys.unraisablehook is before
+    monkeypatch.setattr("orbax.checkpoint.Checkpointer.save", _full)
+    with pytest.raises(OSError, match="No space left"):
+        checkpoint.save(tmp_path / "b", 1, {"w": jnp.zeros(3)}, "mark")
+    for message in ("Event loop is closed", "something else"):
+        sys.unraisablehook(types.SimpleNamespace(exc_value=RuntimeError(message)))
+    assert heard == ["something else"]
+
+
+def _full(*given, **named):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path):

@@ -211,9 +211,9 @@ def feature_names(names: Sequence[str] | Any | None, D: int, source: str) -> tup
         return tuple(f"feature {i}" for i in range(D))
     if not _is_list(names):
         raise TypeError(f"{source}: features must be a list of names, but is {type(names).__name__}")
+    if len(names) != D:
+        raise ValueError(f"{source}: there are {len(names)} feature names, but {D} features")
     known = tuple(str(name) for name in names)
-    if len(known) != D:
-        raise ValueError(f"{source}: there are {len(known)} feature names, but {D} features")
     if len(set(known)) != D:
         twice = next(name for name in known if known.count(name) > 1)
         raise ValueError(f"{source}: two features are called {twice!r}")

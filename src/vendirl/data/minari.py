@@ -93,8 +93,18 @@ def _refuse_pictures(storage: Any) -> None:
         raise ValueError("it holds pictures coded as JPEG, which are not read; save it with jpeg_encoding=False")
 
 
-_DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RuntimeError, OSError)
-"""What Minari raises on metadata or files that are not what they should be."""
+_DAMAGE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    AssertionError,
+    OverflowError,
+    RuntimeError,
+    OSError,
+)
+"""What Minari raises on metadata or files that are not what they should be, such as numbers that no float holds."""
 
 
 def _data_folder(path: Path) -> Path | None:

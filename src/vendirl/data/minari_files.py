@@ -108,6 +108,7 @@ def _array(dataset: Any, most: int) -> int:
     """The bytes that an array takes in memory, if it lies in the file itself; whole numbers become float64."""
     import h5py
 
+    _check_type(dataset.id.get_type(), dataset.name)
     if dataset.external or dataset.is_virtual:
         raise ValueError(f"{dataset.name} in it lies in other files, which are not read")
     stored = dataset.id.get_create_plist()
@@ -118,6 +119,19 @@ def _array(dataset: Any, most: int) -> int:
     if h5py.check_vlen_dtype(dataset.dtype) or h5py.check_string_dtype(dataset.dtype):
         return count * 64 + (_lengths(dataset, most) if count * 64 <= most else 0)
     return max(count * max(8, dataset.dtype.itemsize), math.prod(dataset.chunks or ()) * dataset.dtype.itemsize)
+
+
+def _check_type(kind: Any, name: str) -> None:
+    """Refuse a type of lists of unequal length that says neither list nor text: HDF5's own library dies of it."""
+    import h5py
+
+    if isinstance(kind, h5py.h5t.TypeVlenID) and kind.encode()[3] & 15:  # after a mark, a version and the class
+        raise ValueError(f"{name} in it has a damaged type")
+    if isinstance(kind, h5py.h5t.TypeVlenID | h5py.h5t.TypeArrayID):
+        _check_type(kind.get_super(), name)
+    elif isinstance(kind, h5py.h5t.TypeCompoundID):
+        for i in range(kind.get_nmembers()):
+            _check_type(kind.get_member_type(i), name)
 
 
 def _lengths(dataset: Any, most: int) -> int:
@@ -138,6 +152,7 @@ def _attributes(item: Any, there: int) -> int:
     total = 0
     for name in item.attrs:
         attribute = item.attrs.get_id(name)
+        _check_type(attribute.get_type(), item.name)
         if attribute.dtype.kind not in "biufSO":
             raise ValueError(f"{item.name} in it has an attribute {name!r} that is no number or text")
         count = math.prod(attribute.shape or ())

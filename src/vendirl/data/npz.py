@@ -74,9 +74,8 @@ def read_npz(
                 f"{path}: feature_names must be text, one for each feature, but has type {text.dtype}, shape "
                 f"{text.shape}"
             )
-        names = None if text is None else text.tolist()
         shape = headers["observations"].shape
-        known = feature_names(names, shape[-1] if len(shape) > 1 else 1, str(path))
+        known = feature_names(text, shape[-1] if len(shape) > 1 else 1, str(path))
         chosen = None if features is None else feature_indices(features, known, len(known), str(path), distinct=True)
         first = arrays.get("first_observations")
         if chosen is not None and first is not None and len(shape) > 1:

@@ -23,7 +23,7 @@ from vendirl.methods.particles import nearest, references
 from vendirl.methods.problem import Problem
 from vendirl.methods.published import Published, Recipe
 from vendirl.methods.registry import register
-from vendirl.similarity.features import feature_indices
+from vendirl.similarity.features import feature_indices, listed_features
 from vendirl.skills.policy import AnyArray, SkillPolicy
 from vendirl.skills.rollout import Transition
 
@@ -157,8 +157,7 @@ class PublishedDISk(Published, DISk):
     )
 
     def on(self, *features: Any) -> PublishedDISk:
-        several = (given if isinstance(given, list | tuple) else (given,) for given in features)
-        return dataclasses.replace(self, features=tuple(feature for given in several for feature in given))
+        return dataclasses.replace(self, features=listed_features(features))
 
     def bind(self, problem: Problem) -> Method:
         names, size = problem.environment.feature_names, problem.environment.observation_size

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,7 +19,7 @@ from vendirl._checks import LARGEST, Bounds, one_of
 from vendirl._text import divisors
 from vendirl.methods.method import Method, Metrics, Rewards
 from vendirl.methods.problem import Problem
-from vendirl.similarity.features import feature_indices
+from vendirl.similarity.features import feature_indices, listed_features
 from vendirl.skills.networks import ACTIVATIONS, Network
 from vendirl.skills.policy import AnyArray, SkillPolicy
 from vendirl.skills.rollout import Transition
@@ -188,9 +188,8 @@ class Fitted(Method):
         """The model after a gradient step, within its constraints if it has any."""
         return model
 
-    def on(self, *features: int | str | list[int | str] | tuple[int | str, ...]) -> Fitted:
-        several = (given if isinstance(given, list | tuple) else (given,) for given in features)
-        return dataclasses.replace(self, features=tuple(feature for given in several for feature in given))
+    def on(self, *features: Any) -> Fitted:
+        return dataclasses.replace(self, features=listed_features(features))
 
     def _after(
         self, flat: Float[Array, " parameters"], unflatten: Callable[[Float[Array, " parameters"]], PyTree]

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from vendirl._checks import nearest, some_of
-from vendirl._text import written
+from vendirl._text import short, written
 from vendirl.similarity.combining import Product, Sum, bracketed
 from vendirl.similarity.deals import Episodes, Regrouping
 from vendirl.similarity.observations import Observations, Queued, SkillSet
@@ -165,14 +165,25 @@ def chosen_features(features: Sequence[Any]) -> Chosen:
                 bounds = [int(part) if part.strip() else None for part in only.split(":")]
                 return Span(*bounds, *[None] * (3 - len(bounds)))
             except (ValueError, TypeError):
-                raise ValueError(f".on({only!r}): a slice is written 'start:stop' or 'start:stop:step'") from None
+                raise ValueError(
+                    f".on({short(only)!r}): a slice is written 'start:stop' or 'start:stop:step'"
+                ) from None
         features = tuple(only) if isinstance(only, list | tuple | range | np.ndarray) else features
     if not features:
         raise ValueError(".on() needs at least one feature: indices, a slice, names, or a function")
     features = tuple(int(f) if isinstance(f, int | np.integer) and not isinstance(f, bool) else f for f in features)
     if not (all(isinstance(f, int) for f in features) or all(isinstance(f, str) for f in features)):
-        raise TypeError(f".on() takes indices, a slice, names, or one function, but got {features!r}")
+        raise TypeError(f".on() takes indices, a slice, names, or one function, but got {short(repr(features))}")
     return features
+
+
+def listed_features(features: Sequence[Any]) -> tuple[int | str, ...]:
+    """Names and numbers of features, given one by one or in lists, as one tuple."""
+    several = [given if isinstance(given, list | tuple) else (given,) for given in features]
+    flat = tuple(feature for given in several for feature in given)
+    if wrong := [f for f in flat if isinstance(f, bool) or not isinstance(f, int | np.integer | str)]:
+        raise TypeError(f".on() takes names and numbers of features, but got {short(repr(wrong[0]))}")
+    return flat
 
 
 def feature_indices(

@@ -18,9 +18,11 @@ import os
 import re
 import shutil
 import stat
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -215,11 +217,19 @@ def _aside(folder: Path, epoch: int, number: int, end: str) -> Path:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Orbax logs an error several times, with tracebacks of its threads, before it raises it."""
-    logger = logging.getLogger("absl")
+    """Orbax logs an error several times, with tracebacks of its threads, before it raises it. After that, writes that
+    are still under way find that nobody waits for them, and say so: that is no news, and is left out for good."""
+    logger, hook = logging.getLogger("absl"), sys.unraisablehook
     before, logger.disabled = logger.disabled, True
+
+    def but_abandoned(found: Any) -> None:
+        if not (isinstance(found.exc_value, RuntimeError) and str(found.exc_value) == "Event loop is closed"):
+            hook(found)
+
+    sys.unraisablehook = but_abandoned
     try:
         yield
+        sys.unraisablehook = hook
     finally:
         logger.disabled = before
 
