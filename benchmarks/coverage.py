@@ -11,9 +11,9 @@ import numpy as np
 
 from timing import table
 from vendirl.cli import keep_compiled_programs
+from vendirl.clusters.comparing import contestants, train_all
 from vendirl.data import read, sources_in
 from vendirl.evaluation.measures.coverage import state_coverage
-from vendirl.training.comparing import contestants, train_all
 from vendirl.training.settings import Settings
 
 METHODS = ["random", "diayn", "metra", "csf", "vendirl"]

@@ -54,7 +54,7 @@ def serve(similarity: str, scale: float, warm: list[str]) -> None:
     data = vr.Trajectories.of(walks(scale))
     calls: dict[str, Callable[[], object]] = {
         "all": lambda: vr.evaluate(data, similarity),
-        "kernel": lambda: vr.kernel_matrix(similarity, data),
+        "kernel": lambda: vr.kernel_matrix(vr.similarity.parse(similarity), data),  # as versions before take it
         "no measures": lambda: vr.evaluate(data, similarity, measures=False),
         "score only": lambda: vr.evaluate(data, similarity, measures=False, resamples=5, shuffles=1),
     }

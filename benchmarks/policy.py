@@ -19,7 +19,7 @@ import numpy as np
 
 import vendirl as vr
 from timing import seconds, table
-from vendirl.training.driver import begin
+from vendirl.training.beginning import begin
 
 CALLS = 5_000
 

@@ -7,11 +7,9 @@ python benchmarks/run.py scale      the tables of docs/scale.md
 from __future__ import annotations
 
 import os
-import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # LAPACK on small matrices is faster so: the rivals at their best
 
@@ -25,20 +23,12 @@ import reward
 import score
 import startup
 import throughput
+from marks import ROOT, write
 
-ROOT = Path(__file__).parent.parent
 SECTIONS = {
-    "speed": (ROOT / "README.md", (reward, score, relabel, memory, throughput, diayn, cost, startup)),
-    "scale": (ROOT / "docs" / "scale.md", (large, overlap)),
+    "speed": (ROOT / "README.md", (reward, score, relabel, memory, throughput, diayn, startup)),
+    "scale": (ROOT / "docs" / "scale.md", (cost, large, overlap)),
 }
-
-
-def write(path: Path, section: str, text: str) -> None:
-    """Put text between a document's marks of a section."""
-    content = path.read_text()
-    pattern = re.compile(rf"(<!-- {section}: [^\n]* -->\n).*?(<!-- /{section} -->)", re.DOTALL)
-    assert pattern.search(content), f"{path.name} has no section {section}"
-    path.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", content))
 
 
 if __name__ == "__main__":

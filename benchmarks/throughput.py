@@ -14,9 +14,9 @@ import jax
 
 from rival import HEADER, Rival, in_turns, speeds
 from timing import table
+from vendirl.training.beginning import begin
 from vendirl.training.blocks import CompiledBlock
 from vendirl.training.budget import BLOCK
-from vendirl.training.driver import begin
 from vendirl.training.settings import Settings
 
 SCENES, STEPS = 256, 50

@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -44,24 +45,58 @@ settings.register_profile(
 settings.load_profile("deterministic")
 
 
-MUCH = 1.2e9
+MUCH = 1e9
 """Bytes that a process of the tests may hold before it forgets the programs that it has compiled."""
-MORE = 0.3e9
+MORE, MORE_BETWEEN_FILES = 0.2e9, 0.1e9
 """Bytes by which it must have grown since it last forgot them: forgetting after every test would compile everything,
-down to single additions, again for every test."""
+down to single additions, again for every test. The programs of a file are hardly called in another."""
 _forgot_at = 0.0
 
 
+ALONE = ("tests/test_documents.py", "tests/methods/test_learning.py")
+"""Files of which each test takes long, and has nothing in common with the others."""
+LONG = [Path(name).stem for name in ALONE] + ["test_run", "test_sac", "test_kernels", "test_cli", "test_loop"]
+LONG += ["test_score", "test_playground", "test_ppo", "test_objects", "test_policy", "test_reward", "test_devices"]
+LONG += ["test_brax", "test_border", "test_wrapped_stable_baselines3", "test_figures_of_the_paper"]
+"""The files that take longest, in that order."""
+
+
 def pytest_collection_modifyitems(items):
-    """The documents come first: each of them takes minutes, and nobody should wait for the last one alone."""
-    items.sort(key=lambda item: item.path.name != "test_documents.py")
+    """Those that take long come first, so that nobody waits for the last one alone."""
+    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 
-def pytest_runtest_teardown():
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Each file is tested by one process, which compiles and trains once for all of its tests; and there is only one
+    browser at a time. Groups, by which pytest-xdist would be told, are not seen by it under this release of pytest."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.split("::")[0]
+            return nodeid if file in ALONE else "browser" if "browser" in file else file
+
+    config.option.loadscopereorder = False
+    return Files(config, log)
+
+
+def pytest_collection_finish():
+    """What is imported by now stays: looking through it for garbage again and again takes a tenth of tracing."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_runtest_teardown(item, nextitem):
     """A process that goes through hundreds of tests forgets the programs of earlier ones, which nobody calls again."""
     global _forgot_at
-    if _held() > max(MUCH, _forgot_at + MORE):
+    goes_on = nextitem is not None and nextitem.path == item.path
+    if _held() > max(MUCH, _forgot_at + (MORE if goes_on else MORE_BETWEEN_FILES)):
         jax.clear_caches()
+        for name in ("vendirl.training.beginning:_starts", "vendirl.training.blocks:_blocks"):
+            module, _, shared = name.partition(":")
+            if module in sys.modules:
+                getattr(sys.modules[module], shared).programs.clear()
         gc.collect()
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL("libc.so.6").malloc_trim(0)  # gives back to the system what was freed
@@ -74,6 +109,41 @@ def _held() -> float:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0.0
+
+
+@pytest.fixture(autouse=True)
+def names_are_forgotten():
+    """What a test makes known by a name is not known to the tests after it, whichever process they run in."""
+    before = [(registry, set(registry)) for registry in _registries()]
+    yield
+    for registry, names in before:
+        for name in set(registry) - names:
+            if not getattr(registry[name], "__module__", "").startswith(
+                "vendirl"
+            ):  # what the library itself imports late stays
+                del registry[name]
+
+
+def _registries():
+    """The names of similarities, methods, learners and measures: what the documents show how to add."""
+    from vendirl.algorithms import algorithm
+    from vendirl.evaluation.measures import registry as measures
+    from vendirl.methods import registry as methods
+    from vendirl.similarity import parsing
+
+    known = (parsing._similarities, methods._methods, algorithm._algorithms)
+    return [*(expressions._known for expressions in known), measures._answers]
+
+
+@pytest.fixture(scope="module")
+def without_ceiling():
+    """What a run could attain is not sought, which takes longer than small runs do: for tests of other things."""
+    from vendirl.training.attainable import Attainable
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vendirl.training.ceilings.attainable", lambda *_, **__: Attainable(3.0, None, "rank"))
+        patch.setattr("vendirl.training.ceilings._ceilings", {})  # nor is what was found here believed elsewhere
+        yield
 
 
 @pytest.fixture

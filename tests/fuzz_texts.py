@@ -26,8 +26,9 @@ import numpy as np
 
 import vendirl
 from vendirl import algorithms, methods, similarity
+from vendirl.clusters import comparing
 from vendirl.environments import parse_environment
-from vendirl.training import checkpoint, comparing
+from vendirl.training import checkpoint
 from vendirl.training.reading import known_ceiling, read_history, read_settings
 from vendirl.training.settings import Settings
 

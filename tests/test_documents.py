@@ -8,7 +8,7 @@ import pytest
 
 import vendirl as vr
 from vendirl import cli
-from vendirl.training.budget import BLOCK
+from vendirl.show import films
 from vendirl.training.settings import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -17,16 +17,21 @@ OURS = ("make ", "pip ", "python ")
 
 
 @pytest.fixture
-def briefly(monkeypatch, tmp_path, optimised):
-    """In an empty folder, trainings of a single block of epochs, whose ceiling is not sought for long, and of which few
-    episodes are kept."""
+def briefly(monkeypatch, tmp_path, path):
+    """In an empty folder, trainings of a single epoch, whose ceiling is not sought for long, of which few episodes are
+    kept, but for suites, which ask for so many of both, and whose films are small."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("vendirl.training.run.KEPT", 3)
+    if path.name != "benchmark.md":
+        monkeypatch.setattr("vendirl.training.run.KEPT", 3)
+        monkeypatch.setattr(Settings, "epochs", lambda self, steps_per_epoch: 1)
     monkeypatch.setenv("MUJOCO_GL", "egl")  # bodies are drawn without a screen
-    monkeypatch.setattr(Settings, "epochs", lambda self, steps_per_epoch: BLOCK)
     attainable = vr.attainable
     monkeypatch.setattr(
-        "vendirl.training.run.attainable", lambda *a, **k: attainable(*a, **k, restarts=2, iterations=20)
+        "vendirl.training.ceilings.attainable", lambda *a, **k: attainable(*a, **k, restarts=2, iterations=20)
+    )
+    film = films.film
+    monkeypatch.setattr(
+        films, "film", lambda run, skills, seed, width, height, every: film(run, skills, seed, 64, 48, every)
     )
 
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import vendirl as vr
-from vendirl._programs import Program, Recent
+from vendirl._programs import Program, Recent, Shared, plain
+from vendirl.training.problem import build
+from vendirl.training.settings import Settings
 
 MAPS = Path("/proc/self/maps")
 
@@ -69,3 +71,34 @@ def test_attainable_scores_of_other_similarities_leave_nothing_behind():
         vr.attainable("point(episode_length=2)", f"mmd(scale={scale})", 2, restarts=1, iterations=1)
         held.append(maps())
     assert held[-1] - held[1] < 30, held
+
+
+def test_shared_programs_are_those_asked_for_last():
+    made = []
+    shared = Shared(most=2)
+    for known in ("a", "b", "a", None, None, "c", "b"):
+        assert shared.get(known, lambda known=known: made.append(known) or known) == known
+    assert made == ["a", "b", None, None, "c", "b"]
+    with jax.enable_x64(True):
+        shared.get("b", lambda: made.append("of other numbers"))
+    assert made[-1] == "of other numbers"
+    assert shared.get("b", lambda: "anew") == "b"
+
+
+@pytest.mark.parametrize("method", ["vendirl", "diayn + 0.5*vendirl", "disk", "eigenoptions", "csf-published"])
+def test_all_of_this_package_is_told_apart(method):
+    def known(**changes):
+        settings = Settings(**{"method": method, "steps": 1e6, "devices": 1, "learner": "sac", **changes})
+        return plain(build(settings)[1])
+
+    assert known() == known() is not None
+    hash(known())
+    changes = [{"env": "maze"}, {"similarity": "mmd(scale=2)"}, {"skills": 9}, {"scenes": 128}, {"sac": {"batch": 8}}]
+    found = {known(**change) for change in ({}, *changes)}
+    assert len(found) == len(changes) + 1
+
+
+def test_numbers_are_told_apart_by_their_kind_and_others_things_not_at_all():
+    assert len({plain(x) for x in (1, 1.0, True, 0.0, -0.0, "1", (1,), None, (None,))}) == 9
+    for thing in (np.zeros(2), jnp.zeros(2), len, object(), [1, (2, len)], {"a": len}):
+        assert plain(thing) is None

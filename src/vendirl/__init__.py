@@ -7,7 +7,10 @@ import vendirl._host  # noqa: F401  (first: it speaks to JAX before that is impo
 from vendirl._moved import point_the_way
 
 if TYPE_CHECKING:
-    from vendirl import algorithms, environments, methods, similarity, wrappers
+    from vendirl import algorithms, boards, environments, methods, similarity, wrappers
+    from vendirl.boards import benchmark
+    from vendirl.clusters.space import Range
+    from vendirl.clusters.sweep import Sweep, sweep
     from vendirl.data import Trajectories, read
     from vendirl.evaluation import (
         Comparison,
@@ -29,9 +32,11 @@ if TYPE_CHECKING:
     from vendirl.skills.portable import Policy
     from vendirl.training import devices
     from vendirl.training.attainable import Attainable, attainable
-    from vendirl.training.driver import load, train
+    from vendirl.training.beginning import load
+    from vendirl.training.driver import train
     from vendirl.training.run import Run
     from vendirl.training.settings import Settings
+    from vendirl.transfer.transferring import transfer
 
 __version__ = "0.1.0"
 
@@ -50,22 +55,26 @@ _PLACE = {
     "Measure": "evaluation",
     "Policy": "skills.portable",
     "Queue": "memory",
+    "Range": "clusters.space",
     "Run": "training.run",
     "Settings": "training.settings",
     "Similarity": "similarity",
     "SkillMemory": "memory",
+    "Sweep": "clusters.sweep",
     "Trajectories": "data",
     "Vendi": "score",
     "attainable": "training.attainable",
+    "benchmark": "boards",
     "compare": "evaluation",
     "differences": "evaluation",
     "effective_number": "evaluation",
     "evaluate": "evaluation",
     "kernel_matrix": "similarity",
-    "load": "training.driver",
+    "load": "training.beginning",
     "load_policy": "skills.policy_file",
     "read": "data",
     "relabel": "memory",
+    "sweep": "clusters.sweep",
     "train": "training.driver",
     "vendi": "score",
     "vendi_score": "score",
@@ -75,10 +84,12 @@ _PLACE = {
 }
 _MODULES = {
     "algorithms": "algorithms",
+    "boards": "boards",
     "devices": "training.devices",
     "environments": "environments",
     "methods": "methods",
     "similarity": "similarity",
+    "transfer": "transfer",
     "wrappers": "wrappers",
 }
 
@@ -95,14 +106,18 @@ __all__ = [
     "Measure",
     "Policy",
     "Queue",
+    "Range",
     "Run",
     "Settings",
     "Similarity",
     "SkillMemory",
+    "Sweep",
     "Trajectories",
     "Vendi",
     "algorithms",
     "attainable",
+    "benchmark",
+    "boards",
     "compare",
     "devices",
     "differences",
@@ -116,7 +131,9 @@ __all__ = [
     "read",
     "relabel",
     "similarity",
+    "sweep",
     "train",
+    "transfer",
     "vendi",
     "vendi_score",
     "vendi_score_features",

@@ -24,6 +24,7 @@ AnyArray = Array | np.ndarray
 """An array of JAX, traced or not, or of NumPy."""
 SameArray = TypeVar("SameArray", Array, np.ndarray, AnyArray)
 """The same, where an array comes out of the library that it went in with."""
+Made = TypeVar("Made")
 Number = float | np.number | Real[Array, ""]
 """A number: Python's, NumPy's, or one of JAX that may be traced."""
 Index = int | np.integer | Int[AnyArray, ""]
@@ -80,6 +81,14 @@ def whole_number(value: Any, name: str, least: int = 1, most: int | None = None)
         kind = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
         bound = "" if most is None or not fits else f" and at most {most}"
         raise ValueError(f"{name} must be {kind}{bound}, but is {shown(value)}")
+
+
+def number_or_auto(value: Any, name: str) -> None:
+    """Refuse what is neither a positive whole number nor "auto"."""
+    if not isinstance(value, str):
+        whole_number(value, name, most=10**9)
+    elif value != "auto":
+        raise ValueError(f"{name} must be a positive whole number or auto, but is {shown(value)}")
 
 
 def seed_number(value: Any, name: str = "seed") -> None:
@@ -258,3 +267,10 @@ def finite(x: Any, name: str) -> None:
 def place(index: Iterable[SupportsIndex]) -> str:
     """An index as it is written in Python."""
     return "[" + ", ".join(str(int(i)) for i in index) + "]"
+
+
+def of_anything(cls: type[Made]) -> type[Made]:
+    """Say that a dataclass, whose fields say what it holds, is made of anything: it refuses what is wrong in words."""
+    kinds = vars(cls)["__init__"].__annotations__
+    kinds.update({name: Any for name in kinds if name != "return"})
+    return cls

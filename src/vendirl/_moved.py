@@ -28,6 +28,7 @@ MOVED = {
     "environments.in_graph": "environments.suites.simulation",
     "cli.progress": "training.progress",
     "cli.cache": "_host",
+    "training.comparing": "clusters.comparing",
 }
 MOVED_TOGETHER = {
     "evaluation": (

@@ -2,13 +2,15 @@
 
 `jax.jit` and `eqx.filter_jit` keep what they compile for as long as the function lives, and a closure is kept by the
 cache itself. A process that trains many small runs would fill up with programs that nobody will call again, until the
-kernel refuses it more memory maps.
+kernel refuses it more memory maps. Nor does JAX let go of all that it notes about a program, some kilobytes of each; so
+runs of the same settings share theirs.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import equinox as eqx
@@ -84,6 +86,52 @@ class Recent:
         while len(self.programs) > self.most:
             self.programs.popitem(last=False)
         return program(*arguments)
+
+
+class Shared:
+    """Programs of runs that are made of the same settings, which are compiled once; those that were asked for last are
+    kept, and the others let go.
+
+    Args:
+        most: how many programs are kept.
+    """
+
+    def __init__(self, most: int = 6):
+        self.most = most
+        self.programs: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def get(self, known: Hashable | None, make: Callable[[], Any]) -> Any:
+        """What was made for this before, or what is made now; nothing is kept for None."""
+        if known is None:
+            return make()
+        known = known, _jax_settings()
+        program = self.programs.pop(known, None)
+        self.programs[known] = make() if program is None else program  # as the newest
+        while len(self.programs) > self.most:
+            self.programs.popitem(last=False)
+        return self.programs[known]
+
+
+def plain(thing: Any) -> Hashable | None:
+    """What tells a thing apart that is made of this package's own kinds of objects, numbers and text, and of nothing
+    else; None if there is anything else in it, such as an array, a function, or a class of somebody's own, of which
+    nobody knows whether it is still what it was."""
+    kind = type(thing)
+    if thing is None or kind in (bool, int, float, str):
+        return kind, repr(thing)
+    if kind in (tuple, list, dict):
+        parts = list(thing.items()) if kind is dict else thing
+    elif dataclasses.is_dataclass(kind) and kind.__module__.partition(".")[0] == __package__:
+        parts = sorted(vars(thing).items())
+    else:
+        return None
+    known = tuple(map(plain, parts))
+    return None if None in known else (kind, known)
+
+
+def _jax_settings() -> Hashable:
+    """What JAX is told beside a program, such as the precision of its numbers, which becomes a part of it."""
+    return tuple(str(getattr(jax.config, name, None)) for name in sorted(jax.config.values))
 
 
 def _told_apart(leaf: Any) -> tuple[type, Any]:

@@ -44,11 +44,14 @@ class Expressions(Generic[T]):
     Args:
         noun: what its expressions are called in messages.
         kind: the type of what they mean, which may add, multiply by numbers, and have `.on(features)`.
+        positional: whether names take settings by place too, `tolerance(x_velocity, 4, inf)`; bare names among them are
+            text, such as the names of features.
     """
 
-    def __init__(self, noun: str, kind: type):
+    def __init__(self, noun: str, kind: type, positional: bool = False):
         self.noun = noun
         self.kind = kind
+        self.positional = positional
         self._known: dict[str, Callable[..., T]] = {}
 
     def register(self, name: str, factory: Factory) -> Factory:
@@ -163,8 +166,9 @@ class Expressions(Generic[T]):
             hint = f"did you mean {near!r}? " if near else ""
             raise ValueError(f"there is no {self.noun} {short(name)!r}; {hint}Known are {', '.join(self.known())}")
         factory = self._known[names[name]]
-        settings = list(inspect.signature(factory).parameters)
-        if arguments:
+        parameters = inspect.signature(factory).parameters.values()
+        settings = [parameter.name for parameter in parameters if parameter.kind != parameter.VAR_POSITIONAL]
+        if arguments and not self.positional:
             raise ValueError(
                 f"{name} takes its settings by name, such as {name}({settings[0] if settings else ''}=...)"
             )
@@ -183,7 +187,8 @@ class Expressions(Generic[T]):
         if hasattr(made, "bounds"):  # it says what its settings may be
             check_settings(made, f"{name}: ", values)
         base: Any = usual(names[name])
-        return _built(factory if base is None else partial(dataclasses.replace, base), [], values)
+        places = [_place(argument) for argument in arguments]
+        return _built(factory if base is None else partial(dataclasses.replace, base), places, values)
 
 
 def _built(factory: Callable[..., T], arguments: list[Any], settings: dict[str, Any]) -> T:
@@ -191,6 +196,11 @@ def _built(factory: Callable[..., T], arguments: list[Any], settings: dict[str, 
         return factory(*arguments, **settings)
     except TypeError as error:  # a setting of the wrong type, such as text for a number
         raise ValueError(str(error)) from None
+
+
+def _place(node: ast.expr) -> Any:
+    """A setting that is known by its place: a value, or a bare name as text."""
+    return _value(node, names=not (isinstance(node, ast.Name) and node.id == "inf"))
 
 
 def _value(node: ast.expr, names: bool = False) -> Any:
@@ -204,6 +214,8 @@ def _value(node: ast.expr, names: bool = False) -> Any:
             positive.value, bool
         ):
             return -_value(positive)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
+            return -math.inf
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             return [_value(element, names) for element in elements]
         case ast.Name(id=name) if names:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiling import compiled_as_for_users
-from vendirl.algorithms.ppo import PPO, advantages
+from vendirl.algorithms.ppo import PPO, ReturnScale, advantages
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.spaces import Box, Discrete
 from vendirl.skills.policy import SkillPolicy, noise
@@ -357,3 +357,25 @@ def test_refuses_an_impossible_split():
     ppo = PPO(minibatches=3)
     with pytest.raises(ValueError, match=r"minibatches=3 does not divide the 8 scenes"):
         ppo.update(policy, ppo.init(policy), *a_batch(policy), KEY)
+
+
+def test_rewards_are_divided_by_the_deviation_of_all_returns_so_far():
+    random = np.random.default_rng(0)
+    rewards, ended = random.normal(3, 20, (2, 4, 6)), random.random((2, 4, 6)) < 0.3
+    scale, sums, seen = ReturnScale.start(4), np.zeros(4), []
+    for part in range(2):
+        scale, found = scale.scaled(jnp.asarray(rewards[part]), jnp.asarray(ended[part]), 0.9)
+        for t in range(6):
+            sums = 0.9 * sums + rewards[part, :, t]
+            seen.append(sums)
+            sums = np.where(ended[part, :, t], 0.0, sums)
+        np.testing.assert_allclose(found, rewards[part] / np.std(seen), rtol=1e-4)
+    assert float(np.abs(scale.scaled(jnp.full((4, 6), 1e6), jnp.zeros((4, 6), bool), 0.0)[1]).max()) <= 10
+
+
+def test_an_update_by_scaled_rewards_does_not_depend_on_their_size():
+    ppo, policy = PPO(scale_rewards=True, minibatches=4), NEW(1, Discrete(2), 1, key=KEY, hidden=(8,))
+    batch, rewards = a_batch(policy)
+    found = [ppo.update(policy, ppo.init(policy, rewards=rewards), batch, r, KEY)[0] for r in (rewards, 1000 * rewards)]
+    weights = [jax.flatten_util.ravel_pytree(eqx.filter(new, eqx.is_inexact_array))[0] for new in found]
+    np.testing.assert_allclose(*weights, atol=1e-4)

@@ -14,7 +14,7 @@ import pytest
 from vendirl.cli import main
 from vendirl.cli.compare import Compare
 from vendirl.cli.train import Train, folder_name, learned
-from vendirl.training import comparing
+from vendirl.clusters import comparing
 from vendirl.training.folder import name_for
 from vendirl.training.settings import Settings
 
@@ -276,7 +276,7 @@ def test_report_writes_a_page(skills, tmp_path, capsys):
     assert (tmp_path / "r.html").stat().st_size > 1e6
 
 
-def test_compare_trains_scores_and_takes_up_what_is_there(tmp_path, capsys):
+def test_compare_trains_scores_and_takes_up_what_is_there(tmp_path, capsys, without_ceiling):
     out = tmp_path / "cmp"
     arguments = ["compare", "--methods", "random,vendirl", "--similarities", "mmd(scale=4),cosine", "--skills", "3"]
     arguments += ["--seeds", "2", "--scenes", "8", "--steps", "3e3", "--out", str(out)]
@@ -316,7 +316,7 @@ def test_compare_takes_every_setting_of_train():
 def test_settings_of_compare_reach_the_contestants(tmp_path, monkeypatch):
     entered = []
 
-    def train_all(entrants, out, progress):
+    def train_all(entrants, out, progress, **how):
         entered.extend(entrants)
         raise ValueError("nothing is trained here")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 
 import numpy as np
 import pytest
@@ -115,6 +116,54 @@ def test_texts_whose_sizes_are_damaged_are_refused_at_once(folder):
         content[size : size + 8] = wrong
         (folder / "main_data.hdf5").write_bytes(content)
         refused(folder, "the heap at byte .* of main_data.hdf5 is damaged")
+
+
+@pytest.mark.parametrize("written", [{}, {"chunks": True, "maxshape": (None,)}])
+@pytest.mark.parametrize("kind", [h5py.string_dtype(), h5py.vlen_dtype(np.float32)])
+def test_lengths_that_no_heap_holds_are_refused_at_once(folder, written, kind):
+    """HDF5's own library would ask for 890 MB, or more, before it looked whether there is such a heap."""
+    in_place_of(folder, "episode_0/infos/other", shape=(5,), dtype=kind, **written)
+    with h5py.File(folder / "main_data.hdf5", "a") as file:
+        array = file["episode_0/infos/other"]
+        for i in range(4):  # the last is empty
+            array[i] = "walk" if h5py.check_string_dtype(kind) else np.arange(4.0)
+    assert read_minari(folder).n == 2
+    content = (folder / "main_data.hdf5").read_bytes()
+    heap = content.index(b"GCOL")
+    second = content.index(struct.pack("<IQI", 4, heap, 2))
+    for length, place in ((0x35270147, heap), (2**32 - 1, heap), (5000, heap), (4, 2**60), (4, heap + 8)):
+        damaged = bytearray(content)
+        damaged[second : second + 16] = struct.pack("<IQI", length, place, 2)
+        (folder / "main_data.hdf5").write_bytes(damaged)
+        refused(folder, "/episode_0/infos/other in it has texts or lists that are longer than what holds them")
+
+
+@pytest.mark.parametrize("given", ["walk", ["walk", "", "run"]])
+@pytest.mark.parametrize("name", ["skill", "sk\N{LATIN SMALL LETTER I WITH DIAERESIS}ll"])
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_attributes_whose_lengths_no_heap_holds_are_refused_at_once(folder, given, name, libver):
+    with h5py.File(folder / "main_data.hdf5", "a", libver=libver) as file:
+        for i in range(12):  # so many that the newest format keeps them elsewhere
+            file["episode_0"].attrs[f"{name}{i}"] = [given, 3, "a", np.arange(3)][min(i, 3)]
+    assert read_minari(folder).n == 2
+    content = bytearray((folder / "main_data.hdf5").read_bytes())
+    length = content.index(struct.pack("<IQ", 4, content.index(b"GCOL")))
+    content[length : length + 4] = struct.pack("<I", 2**31)
+    (folder / "main_data.hdf5").write_bytes(content)
+    refused(folder, f"/episode_0 in it has an attribute '{name}0' of texts or lists that are longer than what holds")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "written", "reason"),
+    [
+        (np.dtype([("a", "f4"), ("b", h5py.string_dtype())]), {}, "texts within something else"),
+        (np.dtype((h5py.vlen_dtype(np.float32), (2,))), {}, "lists of unequal length within something else"),
+        (h5py.string_dtype(), {"compression": "gzip"}, "texts or lists that are compressed"),
+    ],
+)
+def test_texts_that_cannot_be_looked_through_are_refused(folder, dtype, written, reason):
+    in_place_of(folder, "episode_0/infos/other", shape=(5,), dtype=dtype, **written)
+    refused(folder, f"/episode_0/infos/other in it has {reason}")
 
 
 def test_lists_whose_type_is_damaged_are_refused(folder):

@@ -118,7 +118,7 @@ def test_whatever_goes_wrong_names_the_environment(trouble, words):
 @pytest.mark.parametrize("trouble", ["crash", "nan", "hang"])
 def test_a_run_in_a_failing_environment_is_saved_and_says_how_to_go_on(tmp_path, trouble):
     world = Counting(trouble=trouble, at=400)
-    settings = {"skills": 2, "scenes": 8, "steps": 2e4, "ppo": vr.Settings().ppo}
+    settings = {"skills": 2, "scenes": 8, "steps": 2e4, "hidden": (8,), "ppo": {"minibatches": 1, "epochs": 1}}
     with pytest.raises(EnvironmentFailure, match=r"counting failed.*Training stopped and saved at epoch \d+. Go on"):
         vr.train(world, "mmd(scale=1)", out=tmp_path / "run", **settings)
     world.release.set()

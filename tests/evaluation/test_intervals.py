@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vendirl as vr
+from vendirl.evaluation.intervals import intervals
 from vendirl.evaluation.variation import Scale
 
 
@@ -101,20 +102,28 @@ def test_intervals_that_would_not_hold_are_refused_with_the_reason(trajectories,
     assert found.limit_note
 
 
-@pytest.mark.parametrize(
-    ("trajectories", "reason"),
-    [
-        (fan(3, 20, 0, apart=0.1), "fewer than 5 skills do not average that out"),
-        (np.where(np.arange(80).reshape(8, 10, 1, 1) == 3, 20, 1) * fan(8, 10, 0, apart=0.5), "of the episodes"),
-    ],
-)
-def test_a_repetition_may_be_refused_where_a_limit_is_given(trajectories, reason):
-    found = evaluated(trajectories)
+def test_a_repetition_may_be_refused_where_a_limit_is_given():
+    found = evaluated(fan(3, 20, 0, apart=0.1))
     assert found.repetition is None
+    assert "fewer than 5 skills do not average that out" in found.repetition_note
     assert f"no interval of a repetition: {found.repetition_note}" in str(found)
-    assert reason in found.repetition_note
     assert 1 <= found.limit[0] < found.limit[1] <= found.ceiling
     assert "of the score that infinitely many episodes would have" in str(found)
+
+
+def test_where_one_episode_matters_most_a_repetition_is_wide_and_where_only_it_does_there_is_none():
+    x = fan(8, 10, 0, apart=0.5)
+    usual, odd = evaluated(x), evaluated(np.where(np.arange(80).reshape(8, 10, 1, 1) == 3, 20, 1) * x)
+    assert odd.variation.freedom < 3 < 8 < usual.variation.freedom
+    assert np.diff(odd.repetition) > 2 * np.diff(usual.repetition)
+    for fault, reason in (
+        ({"deciding": 1.05}, "hangs on about 1.1 of"),
+        ({"disagreement": 31.0}, "half of them disag"),
+    ):
+        found = dataclasses.replace(usual.variation, **fault)
+        given = intervals(found, 2.0, vr.similarity.mmd(), "abcdefgh", 10, 0.95, lambda: None)
+        assert given.repetition is None
+        assert reason in given.repetition_note
 
 
 def test_the_scale_goes_there_and_back_and_ends_where_scores_do():

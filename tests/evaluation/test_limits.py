@@ -70,6 +70,16 @@ def test_where_bias_and_error_are_the_same_everywhere_the_interval_is_the_usual_
     np.testing.assert_allclose(_limit(0.5, 0.3, 0.2, p_value=0.01), expected, atol=0.01)
 
 
+def test_where_noise_deflates_a_score_it_took_half_as_much_again_and_is_less_well_known():
+    """Noise takes 0.4 from the first world, at 1, so that scores of 1 are those of 1 + 1.5 * 0.4, give or take t times
+    0.1 + 0.2; the other world is far off."""
+    t, spread = quantile(0.95, 1e9), 0.1 * np.array([-1.0, 1.0]) / 2**0.5
+    scale, simulated = Scale(8.0), np.array([[0.6], [-3.0]]) + spread
+    found = _inverted(1.0, np.array([1.0, -3.0]), simulated, scale, 1e9, Chance(np.ones(1), 0.01, 0.01, 100), 0.95)
+    assert float(scale.of(found.middle)) == pytest.approx(1.6, abs=0.01)
+    assert float(scale.of(found.interval[1])) == pytest.approx(1.6 + t * 0.3, abs=0.01)
+
+
 def test_whether_all_are_alike_is_decided_by_dealing_at_random_or_if_that_cannot_tell_by_the_last_world():
     least = float(Scale(8.0).of(1.0))
     assert _limit(-4.0, 2.0, 1.0, p_value=0.06)[0] == least

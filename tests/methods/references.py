@@ -88,24 +88,44 @@ def diayn_sn(c):
     return diayn(c, c.method.sharpness)
 
 
-def _firsts(c):
-    """The batches of these tests have whole episodes alone."""
-    return np.broadcast_to(c.s[:, :1], c.s.shape)
+def _stretches(c):
+    """What each episode began with, for each of its steps, and (E, T) which steps were the last of one, or of what the
+    scene did."""
+    ended = np.asarray(c.rows.terminated | c.rows.truncated)
+    first, last = np.zeros_like(c.s), ended.copy()
+    for e, t in np.ndindex(*ended.shape):
+        first[e, t] = c.s[e, t] if t == 0 or ended[e, t - 1] else first[e, t - 1]
+    last[:, -1] = True
+    return first, last
 
 
 def vic(c):
-    log_q = log_softmax(net(c.state.model, np.concatenate([_firsts(c), c.after], -1)))
-    mine, rewards = own(log_q, c.skill), np.zeros(c.s.shape[:2])
-    rewards[:, -1] = mine[:, -1] + math.log(log_q.shape[-1])
-    return -mine[:, -1].mean(), rewards
+    first, last = _stretches(c)
+    mine = own(log_softmax(net(c.state.model, np.concatenate([first, c.after], -1))), c.skill)
+    return -mine[last].mean(), np.where(last, mine + math.log(c.method.problem.skills), 0)
 
 
 def rvic(c):
-    relative = own(log_softmax(net(c.state.model[0], np.concatenate([_firsts(c), c.after], -1))), c.skill)[:, -1]
-    absolute = own(log_softmax(net(c.state.model[1], c.after)), c.skill)[:, -1]
-    rewards = np.zeros(c.s.shape[:2])
-    rewards[:, -1] = relative - absolute
-    return -relative.mean() - absolute.mean(), rewards
+    first, last = _stretches(c)
+    relative = own(log_softmax(net(c.state.model[0], np.concatenate([first, c.after], -1))), c.skill)
+    absolute = own(log_softmax(net(c.state.model[1], c.after)), c.skill)
+    return -relative[last].mean() - absolute[last].mean(), np.where(last, relative - absolute, 0)
+
+
+def wurl(rows, states, seen, directions):
+    """Rewards alone: nothing is fitted. Sorting along a direction is the best assignment of one set to the other."""
+    rewards = []
+    for x, g in zip(np.asarray(rows.next_observation, float), np.asarray(rows.skill), strict=True):
+        costs = {}
+        for other in np.flatnonzero(seen):
+            share = np.zeros(len(x))
+            for u in directions:
+                order = np.argsort(x @ u)
+                share[order] += (np.sort(x @ u) - np.sort(states[other] @ u)) ** 2
+            costs[other] = share / len(directions)
+        costs.pop(g, None)
+        rewards.append(min(costs.values(), key=np.sum))
+    return np.array(rewards)
 
 
 def _log_density(c, change, z):

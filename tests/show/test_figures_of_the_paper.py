@@ -6,7 +6,7 @@ import pytest
 from vendirl.show.figure2 import figure2
 from vendirl.show.figure6 import draw_boundary, posterior
 from vendirl.show.figures import new
-from vendirl.training.driver import begin
+from vendirl.training.beginning import begin
 from vendirl.training.settings import Settings
 
 

@@ -15,7 +15,7 @@ import vendirl as vr
 from vendirl.environments import Box, Environment, EnvironmentFailure, HostEnvironment, Scenes, State, Step
 from vendirl.show import films as video
 from vendirl.show.report.of_run import videos
-from vendirl.training.driver import begin
+from vendirl.training.beginning import begin
 from vendirl.training.problem import Objects
 
 SMALL = {"similarity": "mmd(scale=1).on(x_velocity)", "skills": 3, "scenes": 8, "steps": 400, "method": "random"}

@@ -328,9 +328,9 @@ def test_overlap_of_skills_that_start_alike_does_not_depend_on_how_it_is_compile
     k = s.overlap(neighbours=2)
     expected = np.stack([vr.kernel_matrix(k, some) for some in x])
     x = jnp.asarray(x, jnp.float32)
-    np.testing.assert_allclose(jax.jit(jax.vmap(lambda x: kernel(k, x)))(x), expected, atol=1e-6)
+    np.testing.assert_allclose(compiled_as_for_users(jax.vmap(lambda x: kernel(k, x)))(x), expected, atol=1e-6)
     summaries = jax.vmap(jax.vmap(k.summary))(s.Observations(x))  # eager, then compared in compiled code
-    np.testing.assert_allclose(jax.jit(jax.vmap(k.matrix))(summaries), expected, atol=1e-6)
+    np.testing.assert_allclose(compiled_as_for_users(jax.vmap(k.matrix))(summaries), expected, atol=1e-6)
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------

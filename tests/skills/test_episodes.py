@@ -10,8 +10,8 @@ from vendirl.data import read_npz, write_npz
 from vendirl.environments import Box, HostEnvironment, Scenes, Step
 from vendirl.skills.episodes import first_episodes
 from vendirl.skills.rollout import Transition
+from vendirl.training.beginning import begin
 from vendirl.training.blocks import make_block
-from vendirl.training.driver import begin
 from vendirl.training.problem import Objects
 
 

@@ -205,7 +205,33 @@ def test_networks_with_relu_are_the_same_one_by_one_and_over_scenes():
     for i, layer in enumerate(network.layers):
         h = h @ np.asarray(layer.weight).T + np.asarray(layer.bias)
         h = np.maximum(h, 0) if i < 2 else h
-    np.testing.assert_allclose(network.of_scenes(x, z).reshape(2, -1).T, h, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(network.of_scenes(x, z.T, 1).reshape(2, -1).T, h, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(network(jnp.array([x[0, 0, 0], x[1, 0, 0], z[0, 0]])), h[0], rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match="activation"):
         Network(sizes, 1.0, jnp.zeros(Network.size(sizes)), "sine")
+
+
+def test_many_skills_are_looked_up_and_few_are_multiplied(monkeypatch):
+    """What comes out is the same bit for bit, and so are the derivatives but for the order of sums."""
+    from vendirl.skills import networks
+
+    n, sizes = 7, (9, 5, 2)
+    normals = jax.random.normal(jax.random.key(0), (networks.Network.size(sizes),))
+    x, skill = jax.random.normal(jax.random.key(1), (2, 4, 6)), jnp.array([6, 0, 3, 6])
+
+    def found():
+        network = networks.Network(sizes, 1.0, normals)
+        value, slope = jax.value_and_grad(lambda f: jnp.sum(f.of_scenes(x, skill, n) ** 2))(network)
+        return network.of_scenes(x, skill, n), network.skill_bias(3, n), value, slope
+
+    multiplied = found()
+    monkeypatch.setattr(networks, "LOOKED_UP", 1)
+    looked_up = found()
+    for a, b in zip(multiplied[:2], looked_up[:2], strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert float(jnp.abs(looked_up[3].layers[0].weight[:, -n:][:, 6]).sum()) > 0
+    for a, b in zip(jax.tree.leaves(multiplied[2:]), jax.tree.leaves(looked_up[2:]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+    vectors = jax.nn.one_hot(skill, n)  # skills that are vectors are multiplied, however many numbers they have
+    network = networks.Network(sizes, 1.0, normals)
+    np.testing.assert_allclose(network.of_scenes(x, vectors, n), looked_up[0], rtol=1e-6)

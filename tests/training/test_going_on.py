@@ -13,8 +13,8 @@ import pytest
 import vendirl as vr
 from tests.training.test_objects import Line, same
 from vendirl.cli import main
-from vendirl.training.attainable import Attainable
-from vendirl.training.driver import begin, run
+from vendirl.training.beginning import begin
+from vendirl.training.driver import run
 from vendirl.training.going_on import lengthened
 from vendirl.training.settings import Settings
 
@@ -40,10 +40,9 @@ def stop(*_):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def without_ceiling_and_figure():
+def without_ceiling_and_figure(without_ceiling):
     """Neither matters here, and both take longer than all else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vendirl.training.run.attainable", lambda *_, **__: Attainable(3.0, None, "rank"))
         patch.setattr(vr.Run, "figure", lambda self, seed=None: None)
         patch.setattr("vendirl.training.run.write_figure", lambda figure, path: path.touch())
         yield

@@ -5,8 +5,8 @@ import jax
 import numpy as np
 import pytest
 
+from vendirl.training.beginning import begin
 from vendirl.training.blocks import make_block
-from vendirl.training.driver import begin
 from vendirl.training.settings import Settings
 
 

@@ -2,6 +2,7 @@
 where its text cannot rebuild it."""
 
 import dataclasses
+import gc
 import os
 from typing import ClassVar
 
@@ -11,11 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from matplotlib.figure import Figure
 
 import vendirl as vr
+from vendirl._programs import Shared
 from vendirl.environments import EnvironmentFailure
 from vendirl.training.problem import build
 from vendirl.training.settings import Settings
+
+pytestmark = pytest.mark.usefixtures("without_ceiling")
 
 TINY = {"skills": 3, "scenes": 8, "steps": 8 * 50 * 10, "hidden": (8,), "ppo": {"minibatches": 2, "epochs": 1}}
 
@@ -203,7 +208,7 @@ def test_progress_is_shown_by_default_and_can_be_silenced(capfd, monkeypatch):
     assert "learning" not in capfd.readouterr().err
 
 
-def test_many_runs_leave_nothing_behind():
+def test_many_runs_leave_nothing_behind(monkeypatch):
     """Programs of runs that are over are let go: memory maps do not add up (each run took about 150 of them)."""
 
     def maps():
@@ -212,8 +217,67 @@ def test_many_runs_leave_nothing_behind():
 
     if not os.path.exists("/proc/self/maps"):
         pytest.skip("this system does not tell")
+    monkeypatch.setattr("vendirl.training.beginning._starts", Shared(1))
+    monkeypatch.setattr("vendirl.training.blocks._blocks", Shared(1))
     counts = []
     for seed in range(6):
-        vr.train("point(episode_length=5)", "mmd", seed=seed, progress=False, **{**TINY, "steps": 80})
+        vr.train("point(episode_length=5)", f"mmd(scale={seed + 1})", progress=False, **{**TINY, "steps": 80})
         counts.append(maps())
     assert counts[-1] - counts[1] < 60
+
+
+def test_figures_that_were_saved_are_let_go(tmp_path):
+    before = sum(isinstance(thing, Figure) for thing in gc.get_objects())
+    gc.disable()
+    try:
+        vr.train("point(episode_length=5)", method="random", out=tmp_path, progress=False, **{**TINY, "steps": 80})
+        assert sum(isinstance(thing, Figure) for thing in gc.get_objects()) <= before
+    finally:
+        gc.enable()
+
+
+def weights(run):
+    return [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(eqx.filter(run.training.policy, eqx.is_array))]
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """A list, to which something is added whenever a run's programs are lowered."""
+    monkeypatch.setattr("vendirl.training.beginning._starts", Shared())
+    monkeypatch.setattr("vendirl.training.blocks._blocks", Shared())
+    found = []
+    lower = jax.stages.Traced.lower
+    monkeypatch.setattr(jax.stages.Traced, "lower", lambda *a, **k: found.append(a) or lower(*a, **k))
+    return found
+
+
+def test_runs_of_the_same_settings_share_their_programs(compiled):
+    """JAX keeps some kilobytes of every program that it ever saw, which adds up over a thousand runs."""
+    small = {**TINY, "steps": 80, "method": "random", "progress": False}
+    first = vr.train("point(episode_length=5)", seed=1, **small)
+    few = len(compiled)
+    assert few >= 2
+    vr.train("point(episode_length=5)", seed=0, **small)
+    again = vr.train("point(episode_length=5)", seed=1, **small)
+    assert len(compiled) == few, "programs were made anew"
+    assert weights(again) == weights(first)
+    other = vr.train("point(episode_length=5)", seed=1, **{**small, "hidden": (4,)})
+    assert len(compiled) > few
+    assert weights(other) != weights(first)
+
+
+def test_what_is_not_of_this_package_is_looked_at_anew(compiled):
+    """A program that was made of a function knows nothing of what has become of the names in it."""
+    scales = [1.0]
+
+    def near(a, b):
+        return jnp.exp(-scales[0] * jnp.sum((a.mean - b.mean) ** 2))
+
+    similarity = vr.similarity.moments(near, name="near_anew")()
+    small = {**TINY, "steps": 80, "method": "random", "progress": False}
+    scores = []
+    for scale in (1.0, 100.0):
+        scales[0] = scale
+        run = vr.train("point(episode_length=5)", similarity, **small)
+        scores.append(run.history[-1]["vendi_score"])
+    assert scores[1] - 1 > 10 * (scores[0] - 1)

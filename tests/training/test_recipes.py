@@ -8,18 +8,18 @@ import vendirl as vr
 from vendirl.algorithms import SAC
 from vendirl.cli.compare import Compare
 from vendirl.cli.train import Train, settings_of
+from vendirl.clusters.comparing import contestants
 from vendirl.methods import Published, known, parse_method
-from vendirl.training.comparing import contestants
 from vendirl.training.notes import note_of
 from vendirl.training.problem import build
-from vendirl.training.recipes import as_published
+from vendirl.training.recipes import recommended
 from vendirl.training.settings import Settings
 
 NAMES = sorted(name for name in known() if isinstance(parse_method(name), Published))
 
 
 def asked(method, **settings):
-    return Settings.named(as_published(method, {"method": str(method), "steps": 2e4, **settings}))
+    return Settings.named(recommended(method, {"method": str(method), "steps": 2e4, **settings}))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,7 +82,7 @@ def test_methods_side_by_side_have_each_its_own(tmp_path):
     assert "METRA's release" in entrants[1].note
 
 
-def test_a_published_form_learns_from_what_is_replayed_is_saved_and_loads(tmp_path):
+def test_a_published_form_learns_from_what_is_replayed_is_saved_and_loads(tmp_path, optimised, without_ceiling):
     """ReLU networks, a step of φ for each of SAC's, no time and no end: skills go apart on the plane."""
     method = "metra-published(shrink=16, learning_rate=1e-3, dimension=2)"
     sac = {"learning_rate": 1e-3, "warmup": 0, "capacity": 32 * 50 * 20, "batch": 128}

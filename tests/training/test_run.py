@@ -35,6 +35,7 @@ def assert_identical(a, b):
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     ("similarity", "steps", "attainable", "fraction"),
     [

@@ -14,7 +14,7 @@ from vendirl.cli.train import covered
 from vendirl.data import Trajectories
 from vendirl.environments import HostEnvironment
 from vendirl.evaluation.measures.coverage import state_coverage
-from vendirl.training.driver import begin
+from vendirl.training.beginning import begin
 from vendirl.training.host import HostLoop
 from vendirl.training.problem import build
 from vendirl.training.settings import Settings

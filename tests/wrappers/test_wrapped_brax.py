@@ -116,8 +116,9 @@ def test_an_episode_ends_in_the_middle_of_a_repeated_action():
     env = wrap(Walk(width=0.15), "mmd(scale=4)", n, 2 * T, action_repeat=2)
     ended, terminations = compare(env, 2 * T)
     assert 0 < terminations <= ended
-    state = env.reset(jax.random.split(jax.random.PRNGKey(0), E))
-    after, paid, over = env._acted(env._untold(state)[0], jnp.tile(jnp.array([9.0, 0.0]), (E, 1)))
+    state = jax.jit(env.reset)(jax.random.split(jax.random.PRNGKey(0), E))
+    acted = jax.jit(lambda state, actions: env._acted(env._untold(state)[0], actions))
+    after, paid, over = acted(state, jnp.tile(jnp.array([9.0, 0.0]), (E, 1)))
     np.testing.assert_allclose(after.pipeline_state[:, 0] - state.obs[:, 0], 0.9, atol=1e-6)
     np.testing.assert_allclose(paid, 1 + state.obs[:, 1], atol=1e-6)
     assert over.all()

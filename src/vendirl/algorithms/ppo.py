@@ -51,6 +51,49 @@ def advantages(
     return jax.lax.scan(backwards, jnp.zeros(()), (δ, decay), reverse=True)[1]
 
 
+class ReturnScale(eqx.Module):
+    """What rewards are divided by: the deviation of the discounted sums of rewards so far (Engstrom et al., 2020).
+
+        R_t = γ R_{t-1} + r_t, which begins anew after the end of an episode;    r_t / σ(R)
+
+    Attributes:
+        sums: R of each scene.
+        count, mean, square: how many sums were seen, their mean, and the sum of their squared distances to it.
+    """
+
+    sums: Float[Array, " scenes"]
+    count: Float[Array, ""]
+    mean: Float[Array, ""]
+    square: Float[Array, ""]
+
+    @classmethod
+    def start(cls, scenes: int) -> ReturnScale:
+        """Before anything was seen."""
+        zero = jnp.zeros(())
+        return cls(jnp.zeros(scenes), zero, zero, zero)
+
+    def scaled(
+        self,
+        rewards: Float[Array, "scenes steps"],
+        ended: Bool[Array, "scenes steps"],
+        discount: Float[ArrayLike, ""],
+        most: float = 10.0,
+    ) -> tuple[ReturnScale, Float[Array, "scenes steps"]]:
+        """The scale after these rewards, and they divided by it, at most ten in size."""
+
+        def step(R, row):
+            reward, ended = row
+            R = discount * R + reward
+            return jnp.where(ended, 0.0, R), R
+
+        sums, found = jax.lax.scan(step, self.sums, (rewards.T, ended.T))
+        n, mean, square = found.size, found.mean(), jnp.sum((found - found.mean()) ** 2)
+        count, apart = self.count + n, mean - self.mean
+        square = self.square + square + apart**2 * self.count * n / count
+        scale = ReturnScale(sums, count, self.mean + apart * n / count, square)
+        return scale, jnp.clip(rewards / jnp.sqrt(square / count + 1e-8), -most, most)
+
+
 def shuffled(
     key: PRNGKeyArray, scenes: int, epochs: int, minibatches: int, devices: int = 1
 ) -> Int[Array, "steps scenes_of_one"]:
@@ -71,6 +114,8 @@ class PPO(Algorithm):
         clip: How far, as a fraction, the probability of an action may move before its gradient is cut.
         epochs: How often each transition is used in one update.
         minibatches: Gradient steps in one epoch; divides the number of scenes.
+        scale_rewards: Divide rewards by the deviation of returns so far, so that neither value nor step size depends on
+            how large they are.
         anneal: Number of updates over which the learning rate falls linearly to zero; None keeps it constant.
     """
 
@@ -96,6 +141,7 @@ class PPO(Algorithm):
     max_grad_norm: float = 0.5
     normalise_advantage: bool = True
     anneal: int | None = None
+    scale_rewards: bool = False
 
     def check(self, actions: Discrete | Box, scenes: int) -> None:
         if scenes % self.minibatches:
@@ -117,8 +163,12 @@ class PPO(Algorithm):
         example: Transition | None = None,
         rewards: ShapeOfRewards | None = None,
     ) -> PyTree[Array]:
-        """The state of the optimiser before the first update."""
-        return self._optimiser.init(_flatten(policy)[0])
+        """The state of the optimiser before the first update, and of the scale of rewards if there is one."""
+        state = self._optimiser.init(_flatten(policy)[0])
+        if not self.scale_rewards:
+            return state
+        assert rewards is not None, "their shape says of how many scenes sums are kept"
+        return state, ReturnScale.start(rewards.shape[0])
 
     def update(
         self,
@@ -146,6 +196,11 @@ class PPO(Algorithm):
                 f"minibatches={self.minibatches} does not divide the {scenes // devices} scenes{each}; minibatches are "
                 "made of whole scenes, so choose a divisor."
             )
+
+        scale = None
+        if self.scale_rewards:
+            state, scale = state
+            scale, rewards = scale.scaled(rewards, batch.terminated | batch.truncated, self.discount)
 
         # Only an episode that is cut off has a successor that no later row has valued.
         cut_off = jnp.any(batch.truncated & ~batch.terminated)
@@ -177,7 +232,7 @@ class PPO(Algorithm):
         (flat, state), metrics = jax.lax.scan(gradient_step, (flat, state), order)
         metrics = jax.tree.map(jnp.mean, metrics)
         metrics["explained_variance"] = 1 - jnp.var(returns - values) / (jnp.var(returns) + 1e-8)
-        return unflatten(flat), state, metrics
+        return unflatten(flat), state if scale is None else (state, scale), metrics
 
     def _loss(
         self,

@@ -31,6 +31,9 @@ COMMANDS = {
     "score": "score.Score",
     "report": "report.Report",
     "compare": "compare.Compare",
+    "sweep": "sweep.Sweep",
+    "benchmark": "benchmark.Benchmark",
+    "transfer": "transfer.Transfer",
     "video": "video.Video",
     "policy": "policy.Policy",
     "demo": "demo.Demo",
@@ -62,16 +65,20 @@ MISTAKES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    code = _main(arguments)
+    if code and "vendirl.training.processes" in sys.modules:
+        from vendirl.training import processes
+
+        if processes.count() > 1:
+            processes.leave(code)
+    return code
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     usual, warnings.formatwarning = warnings.formatwarning, _warning
     try:
-        kinds: Any = reduce(or_, (Annotated[command(name), subcommand(name)] for name in COMMANDS))
         with in_one_line():
-            chosen = tyro.cli(
-                kinds,
-                prog="vendirl",
-                description="Skills that are diverse in the sense you ask for. Start with: vendirl demo",
-                args=arguments,
-            )
+            chosen = _chosen(list(sys.argv[1:] if arguments is None else arguments))
         keep_compiled_programs()
         gc.freeze()  # what was imported stays: looking through it again and again would take a tenth of the start
         chosen = dataclasses.replace(chosen, arguments=tuple(sys.argv[1:] if arguments is None else arguments))
@@ -94,6 +101,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         warnings.formatwarning = usual
     return 0
+
+
+def _chosen(arguments: list[str]) -> Command:
+    """The command that was asked for, with its arguments."""
+    if arguments and arguments[0] in COMMANDS:  # the others need not be imported
+        name, *rest = arguments
+        return tyro.cli(command(name), prog=f"vendirl {name}", args=rest)
+    kinds: Any = reduce(or_, (Annotated[command(name), subcommand(name)] for name in COMMANDS))
+    about = "Skills that are diverse in the sense you ask for. Start with: vendirl demo"
+    return tyro.cli(kinds, prog="vendirl", description=about, args=arguments)
 
 
 def _lines(message: object) -> str:

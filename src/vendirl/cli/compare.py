@@ -12,14 +12,14 @@ from rich.console import Console
 
 from vendirl._text import verbatim
 from vendirl.cli.command import Command
-from vendirl.cli.train import settings_of
+from vendirl.cli.many import Many, bars, say
+from vendirl.cli.train import asked
 from vendirl.training.budget import Rounding
-from vendirl.training.progress import progress_bar
 from vendirl.training.settings import Settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Compare(Settings, Command):
+class Compare(Settings, Many, Command):
     """Train several methods under the same budget, and score all of them in all senses, with intervals over seeds.
 
     vendirl compare --methods diayn,metra,csf,vendirl --similarities overlap,mmd,covariance --seeds 5 --out cmp/
@@ -45,31 +45,28 @@ class Compare(Settings, Command):
     extended: tyro.conf.Suppress[int] = 0
 
     def run(self) -> None:
+        from vendirl.clusters import comparing
         from vendirl.show.comparison import table_of
-        from vendirl.training import comparing
 
         methods, similarities = comparing.split(self.methods), comparing.split(self.similarities)
         comparing.check_similarities(similarities)
-        entrants = comparing.contestants(methods, similarities, settings_of(self), self.given)
+        entrants = comparing.contestants(methods, similarities, Settings(**asked(self)), {*self.given, "steps"})
         console = Console()
         for note in dict.fromkeys(line for entrant in entrants for line in (entrant.note or "").split("\n") if line):
             Console(stderr=True).print(verbatim(note), soft_wrap=True)
-        bars: list[progress_bar] = []
-
-        def progress(entrant):
-            while bars:
-                bars.pop().__exit__()
-            bars.append(progress_bar(entrant.name))
-            return bars[-1].__enter__().__call__  # only to show progress: the notes are said above, once
-
-        try:
-            folders = comparing.train_all(entrants, self.out, progress)
-        finally:
-            while bars:
-                bars.pop().__exit__()
-        errors = Console(stderr=True)
-        say = (lambda path: errors.print(verbatim(f"scoring {path}"), soft_wrap=True)) if errors.is_terminal else None
-        table, found = comparing.score_all(folders, similarities, self.seed, say)
+        with bars() as bar:
+            folders = comparing.train_all(
+                entrants,
+                self.out,
+                lambda entrant: bar(entrant.name),
+                on=self.on,
+                jobs=self.jobs,
+                retries=self.retries,
+                say=say,
+                imports=self.imports,
+            )
+        scoring = (lambda path: say(f"scoring {path}")) if Console(stderr=True).is_terminal else None
+        table, found = comparing.score_all(folders, similarities, self.seed, scoring)
         path = comparing.write_results(self.out, table, found)
         steps = comparing.steps_taken(folders)
         least, most = (kind(learned for learned, _ in steps.values()) for kind in (min, max))

@@ -14,8 +14,8 @@ from vendirl.cli.command import Command
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class List(Command):
-    """List similarities, environments, methods, learners and measures, with one line each; or the features of one
-    environment.
+    """List similarities, environments, methods, learners, tasks, measures and benchmarks, with one line each; or the
+    features of one environment.
 
     Attributes:
         env: An environment whose features and actions are to be printed, such as envpool:Ant-v5; or a suite, such
@@ -25,9 +25,11 @@ class List(Command):
     env: str | None = None
 
     def run(self) -> None:
-        from vendirl import algorithms, environments, methods
+        from vendirl import algorithms, boards, environments, methods
         from vendirl.evaluation.measures import known as known_measures
         from vendirl.similarity import known
+        from vendirl.transfer import known as known_tasks
+        from vendirl.transfer import known_sets, known_ways
 
         console = Console()
         if self.env is not None:
@@ -44,7 +46,11 @@ class List(Command):
             ),
             ("Methods", [(name, _first_line(factory)) for name, factory in methods.known().items()]),
             ("Learners", [(name, _first_line(factory)) for name, factory in algorithms.known().items()]),
+            ("Tasks", [(name, _first_line(factory)) for name, factory in known_tasks().items()]),
+            ("Task sets", [(name, tasks.description) for name, tasks in known_sets().items()]),
+            ("Ways of using skills", [(name, _first_line(factory)) for name, factory in known_ways().items()]),
             ("Measures", [(", ".join(names), "") for names in known_measures()]),
+            ("Benchmarks", [(name, str(suite)) for name, suite in boards.known_suites().items()]),
         ):
             table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2))
             for name, line in rows:

@@ -35,7 +35,7 @@ class Policy(Command):
     trust: bool = False
 
     def run(self) -> None:
-        from vendirl.training.driver import load
+        from vendirl.training.beginning import load
 
         chosen = read_skill(self.skill)
         this = load(self.folder, trust=self.trust)

@@ -46,8 +46,8 @@ class Train(Settings, Command):
         resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped
             (outside of JAX: where an environment's seed and actions decide all that it does). `--resume auto` does so
             if there is one, and else begins it. More --steps than it had train it longer.
-        trust: With --resume alone, make the environment that the run names even if that imports a module, which
-            runs its code. Use it for your own runs, and for those of people you trust.
+        trust: With --resume alone, or --init, make the environment that a run names even if that imports a module,
+            which runs its code. Use it for your own runs, and for those of people you trust.
     """
 
     out: Path | None = None
@@ -57,20 +57,21 @@ class Train(Settings, Command):
     extended: tyro.conf.Suppress[int] = 0
 
     def run(self) -> None:
-        from vendirl.environments import refuse_untrusted
-        from vendirl.training import driver, folder, going_on
+        from vendirl.training import driver, processes
 
+        processes.join()
         settings = settings_of(self)
-        out = self.out or Path("runs") / folder_name(settings)
-        longer = False
-        if self.resume and (self.resume is True or (out / "settings.json").exists()):
-            settings = with_said(folder.read_settings(out), self)  # `--resume --out folder` needs nothing else
-            if "env" not in self.given and not self.trust:
-                refuse_untrusted(settings.env, out, going_on.TRUST)
-            settings.check()
-            settings, longer = going_on.lengthened(settings, out)
+        out, longer = self.out or Path("runs") / folder_name(settings), False
+        with processes.refused_together():
+            if processes.first():
+                settings, longer = self._as_asked(settings, out)
+        said, longer = processes.as_first_says((settings.to_json(), longer))
+        if not processes.first():
+            theirs = Settings.from_json(said)
+            driver.run(theirs, out, self.resume, progress=False, longer=longer, trust=self.trust)
+            return
         with progress_bar() as report:
-            result = driver.run(settings, out, self.resume, report, longer=longer)
+            result = driver.run(settings, out, self.resume, report, longer=longer, trust=self.trust)
         summary = result.summary()
         console = Console(highlight=False, soft_wrap=True)
         for seed, score in summary["seeds"].items():
@@ -90,6 +91,19 @@ class Train(Settings, Command):
             files = f"and in {', '.join(place.name for place in result.places)} {files}"
         console.print(verbatim(f"saved in {out}: summary.json, {files}"))
 
+    def _as_asked(self, settings: Settings, out: Path) -> tuple[Settings, bool]:
+        """The settings, of a run that goes on as they are in its folder; and whether it is given more steps."""
+        from vendirl.environments import refuse_untrusted
+        from vendirl.training import folder, going_on
+
+        if not self.resume or (self.resume == "auto" and not (out / "settings.json").exists()):
+            return settings, False
+        settings = with_said(folder.read_settings(out), self)  # `--resume --out folder` needs nothing else
+        if "env" not in self.given and not self.trust:
+            refuse_untrusted(settings.env, out, going_on.TRUST)
+        settings.check()
+        return going_on.lengthened(settings, out)
+
 
 def covered(coverage: dict[str, Any]) -> str:
     """What was visited in training, in one sentence."""
@@ -101,21 +115,25 @@ def covered(coverage: dict[str, Any]) -> str:
 
 
 def settings_of(command: Settings) -> Settings:
-    """The settings in the arguments of a command; of a published form, what its release says where nothing was said."""
-    from vendirl.training.recipes import as_published  # it knows the methods, which take long to import
+    """The settings in the arguments of a command; where nothing was said, what the release of a published form says, or
+    what suits the environment."""
+    from vendirl.training.recipes import recommended  # it knows the methods, which take long to import
 
     return Settings(
-        **as_published(command.method, _asked(command), command.given if isinstance(command, Command) else None)
+        **recommended(command.method, asked(command), command.given if isinstance(command, Command) else None)
     )
 
 
-def _asked(command: Settings) -> dict[str, Any]:
+def asked(command: Settings) -> dict[str, Any]:
+    """The settings in the arguments of a command, by name."""
     return {field.name: getattr(command, field.name) for field in dataclasses.fields(Settings)}
 
 
 def with_said(theirs: Settings, command: Train) -> Settings:
     """Settings with those in place that the arguments of a command say, or that are not as usual in it."""
-    mine, usual, said = Settings(**_asked(command)), Settings(), command.given
+    from vendirl.training.bodies import same_world
+
+    mine, usual, said = Settings(**asked(command)), Settings(), command.given
     for field in dataclasses.fields(Settings):
         name, value = field.name, getattr(mine, field.name)
         if isinstance(value, Algorithm):
@@ -125,6 +143,8 @@ def with_said(theirs: Settings, command: Train) -> Settings:
             value = dataclasses.replace(there, **{part: getattr(value, part) for part in new})
         elif name not in said and value == getattr(usual, name):
             continue
+        elif name == "env":
+            value = same_world(theirs.env, value)
         theirs = dataclasses.replace(theirs, **{name: value})
     return theirs
 

@@ -41,7 +41,7 @@ class Video(Command):
 
     def run(self) -> None:
         from vendirl.show import films
-        from vendirl.training.driver import load
+        from vendirl.training.beginning import load
 
         this = load(self.folder, trust=self.trust)
         first = this.settings.seed

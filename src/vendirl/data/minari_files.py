@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from vendirl._files import open_regular, read_regular
 from vendirl.data.hdf5_heaps import check_heaps
+from vendirl.data.hdf5_texts import bytes_of_array, bytes_of_attribute, element_size
 from vendirl.data.layout import MOST_FEATURES
 
 METADATA = 100_000_000
@@ -77,13 +77,18 @@ def _check_hdf5(path: Path, there: int) -> None:
 
     held, most, seen = 0, max(HELD, 200 * there), set()
     check_heaps(path)
-    with h5py.File(path, "r") as file:
-        if file.id.get_create_plist().get_sizes() != (8, 8):
-            raise ValueError("its addresses or sizes are not of 8 bytes, as h5py writes them")
+    with (
+        open_regular(path) as raw,
+        mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        h5py.File(path, "r") as file,
+    ):
+        made = file.id.get_create_plist()
+        if made.get_sizes() != (8, 8) or made.get_userblock():
+            raise ValueError("its addresses or sizes are not of 8 bytes from its beginning, as h5py writes them")
         groups = [file["/"]]
         while groups:
             group = groups.pop()
-            held += _attributes(group, there)
+            held += _attributes(group, content)
             for name in group:
                 kind = type(group.get(name, getlink=True))
                 if kind is not h5py.HardLink:
@@ -96,7 +101,7 @@ def _check_hdf5(path: Path, there: int) -> None:
                 if isinstance(item, h5py.Group):
                     groups.append(item)
                 elif isinstance(item, h5py.Dataset):
-                    held += _attributes(item, there) + _array(item, most)
+                    held += _attributes(item, content) + _array(item, most, content)
                 if held > most:
                     raise ValueError(
                         f"its arrays take {held} bytes in memory up to {item.name}, but its files have only {there}; "
@@ -104,11 +109,10 @@ def _check_hdf5(path: Path, there: int) -> None:
                     )
 
 
-def _array(dataset: Any, most: int) -> int:
+def _array(dataset: Any, most: int, content: mmap.mmap) -> int:
     """The bytes that an array takes in memory, if it lies in the file itself; whole numbers become float64."""
-    import h5py
-
-    _check_type(dataset.id.get_type(), dataset.name)
+    kind = dataset.id.get_type()
+    _check_type(kind, dataset.name)
     if dataset.external or dataset.is_virtual:
         raise ValueError(f"{dataset.name} in it lies in other files, which are not read")
     stored = dataset.id.get_create_plist()
@@ -116,8 +120,12 @@ def _array(dataset: Any, most: int) -> int:
         if stored.get_filter(i)[0] not in _FILTERS:
             raise ValueError(f"{dataset.name} in it is stored in a way that h5py does not write")
     count = int(dataset.size or 0)
-    if h5py.check_vlen_dtype(dataset.dtype) or h5py.check_string_dtype(dataset.dtype):
-        return count * 64 + (_lengths(dataset, most) if count * 64 <= most else 0)
+    try:
+        size = element_size(kind)
+        if size is not None:
+            return count * 64 + (bytes_of_array(dataset, size, content) if count * 64 <= most else 0)
+    except ValueError as error:
+        raise ValueError(f"{dataset.name} in it has {error}") from None
     return max(count * max(8, dataset.dtype.itemsize), math.prod(dataset.chunks or ()) * dataset.dtype.itemsize)
 
 
@@ -134,27 +142,19 @@ def _check_type(kind: Any, name: str) -> None:
             _check_type(kind.get_member_type(i), name)
 
 
-def _lengths(dataset: Any, most: int) -> int:
-    """The bytes of texts and lists of unequal length, which may be the same bytes of the file again and again."""
-    total = 0
-    for first in range(0, dataset.shape[0] if dataset.ndim else 0, 16):
-        part = np.ravel(dataset[first : first + 16])
-        total += sum(getattr(value, "nbytes", None) or len(value) for value in part)
-        if total > most:
-            break
-    return total
-
-
-def _attributes(item: Any, there: int) -> int:
-    """The most bytes that the attributes of a group or an array can take."""
-    import h5py
-
+def _attributes(item: Any, content: mmap.mmap) -> int:
+    """The bytes that the attributes of a group or an array take."""
     total = 0
     for name in item.attrs:
         attribute = item.attrs.get_id(name)
-        _check_type(attribute.get_type(), item.name)
+        kind = attribute.get_type()
+        _check_type(kind, item.name)
         if attribute.dtype.kind not in "biufSO":
             raise ValueError(f"{item.name} in it has an attribute {name!r} that is no number or text")
-        count = math.prod(attribute.shape or ())
-        total += count * (there if h5py.check_vlen_dtype(attribute.dtype) or attribute.dtype.kind == "O" else 8)
+        try:
+            size = element_size(kind)
+            total += 64 * math.prod(attribute.shape or ())
+            total += 0 if size is None else bytes_of_attribute(attribute, name, size, content)
+        except ValueError as error:
+            raise ValueError(f"{item.name} in it has an attribute {name!r} of {error}") from None
     return total

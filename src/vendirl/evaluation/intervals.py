@@ -12,8 +12,9 @@ come to, and is no independent test of them:
   itself is not known well enough.
 - The score is within 0.1 % of its ceiling, or in the upper half with an error above ½ on the scale: what is missing to
   the ceiling is a matter of rare episodes.
-- For the repetition, the variance is due to fewer than 5 of the episodes left out, or the two ways of finding it
-  differ more than sixfold.
+- For the repetition, the variance is due to fewer than 1.1 of the episodes left out, or the two ways of finding it
+  differ more than thirtyfold. Both are rare, as they should be: what is seen of tails goes with the score, so that
+  refusing more sets for it leaves those whose score is too low. `variation` makes the interval wider instead.
 - For the repetition, there are fewer than 5 skills, so that noise does not average out, and two of them are less than
   4 times as unlike as two halves of one; similarities without a limit have no such measure, and then there is none.
 - For the limit, the similarity is not known to have one (`has_limit`), or none that can be simulated.
@@ -34,10 +35,11 @@ Interval = tuple[float, float]
 
 IN_ALL = 40
 """Fewer of all skills allow none."""
-DECIDING = 5.0
-DISAGREEMENT = 6.0
+DECIDING = 1.1
+DISAGREEMENT = 30.0
 APART = 4.0
 SKILLS = 5
+ROUNDING = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,10 +136,10 @@ def intervals(
 def _at_an_end(found: Variation, score: float) -> str | None:
     """Why a score is where nothing can be told, or None."""
     ceiling = found.scale.ceiling
-    if found.error == 0:
-        return "every part of the episodes has the same score, which does not tell how it varies"
     if ceiling - score < (ceiling - 1) / 1000:
         return "the score is at its ceiling, and what little is missing is due to rare episodes"
+    if found.error < ROUNDING:
+        return "every part of the episodes has the same score, which does not tell how it varies"
     if score > (1 + ceiling) / 2 and found.error > 0.5:
         return "the score is too near its ceiling for the noise that there is"
     return None
@@ -148,7 +150,7 @@ def _unsure(found: Variation, score: float) -> str | None:
     if why := _at_an_end(found, score):
         return why
     if found.deciding < DECIDING:
-        return f"the score hangs on about {found.deciding:.1f} of the episodes, and should on {DECIDING:g} at least"
+        return f"the score hangs on about {found.deciding:.1f} of the episodes, and should on more"
     if found.disagreement > DISAGREEMENT:
         return "leaving out one episode and leaving out half of them disagree about how the score varies"
     return None

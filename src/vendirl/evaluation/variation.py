@@ -17,7 +17,13 @@ acting together (Hoeffding). Two ways of resampling see them differently:
 
     variance = [V ((1 - φ) M/N + φ)]^⅓ [J / (1 + φ)]^⅔
 
-The second needs no step from M to N, hence its greater weight. Where the two differ much, neither is to be believed.
+The second needs no step from M to N, hence its greater weight. Where they differ by a factor ρ > 1, neither is to be
+believed, and the variance is taken to be ρ^¼ as large.
+
+How well it is known follows from how uneven the effects d of the episodes left out are, as if there were 2/(kurtosis -
+1) for each. But few episodes seldom show the tails of what they were drawn from, so that each adds no more than
+`UNSEEN` degrees of freedom: 1/ν = 1/ν_seen + 1/(UNSEEN · episodes). Refusing the sets in which a rare episode was seen
+would be worse: those that are left are the ones that lack such episodes, whose scores and errors are both too low.
 """
 
 from __future__ import annotations
@@ -31,6 +37,9 @@ from vendirl._checks import AnyArray
 from vendirl.evaluation.resampling import OfSkill, deals_without_one, split_deals
 from vendirl.score.score import vendi_score
 from vendirl.similarity.deals import Regrouping
+
+UNSEEN = 0.2
+"""Chosen by simulation, as was the power of ρ."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Variation:
         freedom: the degrees of freedom with which the error is known.
         deciding: how many episodes the variance is due to, (Σd²)² / Σd⁴ over those left out (80 at most, as a rule): a
             third of them if their effects d are normal, 1 if one episode is all that matters.
-        disagreement: the ratio of the two variances, the greater over the smaller.
+        disagreement: ρ, the ratio of the two variances, the greater over the smaller.
         closest: the two skills that are least apart, and how many times less alike they are than halves of one of them.
     """
 
@@ -105,13 +114,15 @@ def variation(
     by_half = V * ((1 - min(φ, 1)) * share + min(φ, 1))
     smaller, greater = sorted([by_one, by_half])
     deciding = float(total**2 / (d**4).sum()) if total > 0 else 0.0
-    freedom = 2 * kept / max(1 / deciding - 1 / len(d), 1e-9) if deciding else 1.0  # 2 / (kurtosis - 1) for each
+    seen = 2 * kept / max(1 / deciding - 1 / len(d), 1e-9) if deciding else 1.0
+    disagreement = float(greater / smaller) if smaller > 0 else np.inf
+    variance = by_half ** (1 / 3) * by_one ** (2 / 3) * (disagreement**0.25 if smaller > 0 else 1.0)
     return Variation(
         scale=scale,
-        error=float(by_half ** (1 / 3) * by_one ** (2 / 3)) ** 0.5,
-        freedom=float(np.clip(freedom, 1, (sizes - 1).sum())),
+        error=float(variance) ** 0.5,
+        freedom=max(1.0, 1 / (1 / min(seen, float((sizes - 1).sum())) + 1 / (UNSEEN * sizes.sum()))),
         deciding=deciding,
-        disagreement=float(greater / smaller) if smaller > 0 else np.inf,
+        disagreement=disagreement,
         closest=_closest(1 - K[:, :n, n:]),
     )
 

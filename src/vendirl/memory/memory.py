@@ -19,6 +19,8 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from vendirl._checks import AnyArray, Index
 from vendirl.memory.queue import Fading, Queue
+from vendirl.score.border import Border
+from vendirl.score.dual import Dual
 from vendirl.similarity import Observations, Similarity, SkillSet
 from vendirl.similarity.kernel import check_sizes
 
@@ -104,6 +106,15 @@ class FadingMemory(eqx.Module):
             *_renewed(similarity, self, skill, summary),
             self.features,
         )
+
+
+def border_of(similarity: Similarity, memory: SkillMemory | FadingMemory, q: float | Any = 1.0) -> Border | Dual:
+    """The memory made ready for the scores that it has while one skill is followed: in the skills' embeddings, if they
+    have fewer numbers than there are skills; else in its kernel matrix."""
+    features = jax.vmap(similarity.embedding)(memory.summaries)
+    if features is not None and features.shape[1] < features.shape[0]:
+        return Dual.of(features, q)
+    return Border.of(memory.kernel, q, similarity.psd)
 
 
 def _checked(similarity: Similarity, trajectories: Any) -> Float[Array, "n N T D"]:

@@ -74,7 +74,8 @@ class PublishedBeCL(PublishedFit, BeCL):
 
     s⁺ is the first other state of the same skill, states of which are among the s_j too; f has a projection head.
 
-    What still differs: as for diayn-urlb; and the three gradient steps of f are on the same batch.
+    What still differs: as for diayn-urlb; the three gradient steps of f are on the same batch; and f has 16 dimensions
+    however many skills there are, where the release has as many as its 16 skills.
     """
 
     passes: int = 3

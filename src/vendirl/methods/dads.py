@@ -93,8 +93,9 @@ class PublishedDADS(PublishedFit, DADS):
     with L fresh z_l for each transition and each time. The change is standardised by the batch while q is fitted, and
     by running statistics for the reward.
 
-    What still differs: as for metra-published; and running statistics are of all that was replayed rather than of the
-    latest. The original release fits q to what the skills just did, with a mixture of four normal distributions.
+    What still differs: as for metra-published; running statistics are of all that was replayed rather than of the
+    latest; and s is standardised by them while q is fitted too, where the release takes those of the batch. The
+    original release fits q to what the skills just did, with a mixture of four normal distributions.
     """
 
     dimension: int | None = 3

@@ -25,7 +25,7 @@ class Problem:
         extended: after how many of them the run was given more, if it was.
         updates: updates in an epoch.
         transform, order: of the reward in Vendi Score, unless a method says otherwise.
-        refill, synchronise, episodes: of the skill memory, unless a method says otherwise.
+        refill, synchronise, episodes, every, keep: of the skill memory, unless a method says otherwise.
     """
 
     environment: AnyEnvironment
@@ -41,6 +41,8 @@ class Problem:
     refill: str = "auto"
     synchronise: int = 10
     episodes: int = 1
+    every: int | str = "auto"
+    keep: int = 1
     extended: int = 0
 
     @property

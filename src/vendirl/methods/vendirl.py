@@ -9,10 +9,16 @@ Scenes are dealt evenly to a pool of m memories, each filled with trajectories o
     shared      m = 1: one memory for all scenes, n T steps for each refill
     off         a memory for each scene that goes on filling with what the scene observes; all are refilled together
                 every `synchronise` epochs
+
+With many skills most of an epoch would be reward: O(n²) for each score, O(n³) for each decomposition of a memory. So
+from some hundred skills on only each k-th step is scored, with what was gained spread evenly over the k (`every`), and
+memories may be kept, with their decompositions, for several epochs (`keep`). `benchmarks/cost.py` has what that saves,
+and `benchmarks/many_skills.py` what it costs in score.
 """
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import math
 import re
@@ -25,15 +31,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl._checks import Bounds, one_of, shown, whole_number
+from vendirl._checks import Bounds, number_or_auto, one_of, shown, whole_number
 from vendirl._text import divisors, divisors_of
-from vendirl.memory import Following, SkillMemory, Transform
+from vendirl.memory import Following, SkillMemory, Transform, border_of
 from vendirl.methods.method import Method, Metrics, Rehearse, Rewards
 from vendirl.methods.problem import Problem
 from vendirl.methods.registry import register
 from vendirl.score.border import Border
+from vendirl.score.dual import Dual
 from vendirl.score.inputs import orders_of
-from vendirl.similarity import Similarity, as_similarity
+from vendirl.similarity import Observations, Similarity, as_similarity
 from vendirl.skills.policy import AnyArray, SkillPolicy
 from vendirl.skills.rollout import Transition
 
@@ -41,12 +48,17 @@ Pool = TypeVar("Pool")
 Scenes = TypeVar("Scenes")
 Found = TypeVar("Found")
 
+FROM = (128, 1024)
+SPACINGS = (1, 10, 25)
+"""Below, between and from these numbers of skills on, how many steps share a score."""
+
 
 class Kept(eqx.Module):
-    """Between epochs: how many are done and, with `off`, the scenes' memories."""
+    """Between epochs: how many are done, the memories that are kept and, unless they go on filling, their borders."""
 
     epoch: Int[Array, ""]
     memory: SkillMemory | None
+    border: Border | Dual | None = None
 
 
 class Carried(eqx.Module):
@@ -54,7 +66,7 @@ class Carried(eqx.Module):
 
     epoch: Int[Array, ""]
     memory: SkillMemory
-    border: Border
+    border: Border | Dual
     following: Following
 
 
@@ -72,6 +84,8 @@ class VendiRL(Method):
         episodes: N, trajectories per skill in memory.
         refill: how the memories of the scenes are refilled: "auto", "scene", "shared", "pool(m)" or "off".
         synchronise: with `off`, after how many epochs all memories are refilled together.
+        every: k, how many steps share a score, or "auto".
+        keep: for how many epochs memories are kept before they are refilled.
     """
 
     similarity: Similarity | str | None = None
@@ -80,6 +94,8 @@ class VendiRL(Method):
     episodes: int | None = None
     refill: str | None = None
     synchronise: int | None = None
+    every: int | str | None = None
+    keep: int | None = None
 
     name: ClassVar[str] = "vendirl"
     bounds: ClassVar[Mapping[str, Bounds]] = {
@@ -104,6 +120,8 @@ class VendiRL(Method):
             episodes=problem.episodes if self.episodes is None else self.episodes,
             refill=problem.refill if self.refill is None else self.refill,
             synchronise=problem.synchronise if self.synchronise is None else self.synchronise,
+            every=problem.every if self.every is None else self.every,
+            keep=problem.keep if self.keep is None else self.keep,
         )
         bound = super(VendiRL, own_or_run).bind(problem)
         assert isinstance(bound, VendiRL)
@@ -115,6 +133,13 @@ class VendiRL(Method):
         whole_number(self.episodes, "vendirl: episodes")
         whole_number(self.synchronise, "vendirl: synchronise")
         orders_of(self._q)
+        number_or_auto(self.every, "vendirl: every")
+        whole_number(self.keep, "vendirl: keep")
+        if self.fills_on and self.keep != 1:
+            raise ValueError(
+                f"vendirl: keep={self.keep} keeps memories as they are, but with refill=off they go on filling; use "
+                f"synchronise={self.keep} for how long, or another refill"
+            )
         T = self.problem.environment.episode_length
         if self._k.least_observations > self._episodes * T:
             raise ValueError(f"{self._k} needs {self._k.least_observations} observations, an episode has {T}")
@@ -148,9 +173,32 @@ class VendiRL(Method):
         return cast(Transform, self.transform)  # `bind` has looked
 
     @property
-    def keeps(self) -> bool:
-        """Whether memories go on from epoch to epoch (`off`), rather than be filled anew for each."""
+    def fills_on(self) -> bool:
+        """Whether memories go on filling from epoch to epoch (`off`), rather than be filled anew."""
         return self.refill == "off"
+
+    @property
+    def spacing(self) -> int:
+        """k: how many steps share a score."""
+        if self.every != "auto":
+            assert isinstance(self.every, int)
+            return self.every
+        return 1 if self._q == 2 else SPACINGS[bisect.bisect(FROM, self._size)]
+
+    @property
+    def lasts(self) -> int:
+        """For how many epochs a memory is kept."""
+        assert self.keep is not None
+        return self.keep
+
+    @property
+    def _size(self) -> int:
+        """Of the matrix that a memory's score is found by: the skills or, if they are fewer, the numbers of an
+        embedding."""
+        n, world = self.problem.skills, self.problem.environment
+        points = jax.ShapeDtypeStruct((self._episodes, world.episode_length, world.observation_size), jnp.float32)
+        embedding = jax.eval_shape(lambda points: self._k.embedding(self._k.summary(Observations(points))), points)
+        return n if embedding is None else min(n, len(embedding))
 
     @property
     def memories(self) -> int:
@@ -186,8 +234,8 @@ class VendiRL(Method):
 
     @property
     def rehearsal_period(self) -> int:
-        if not self.keeps:
-            return 1
+        if not self.fills_on:
+            return self.lasts
         assert self.synchronise is not None
         return self.synchronise
 
@@ -198,24 +246,40 @@ class VendiRL(Method):
         return jax.vmap(partial(SkillMemory.fill, self._k), in_axes=1)(points)
 
     def start(self, policy: SkillPolicy, key: PRNGKeyArray) -> Kept:
-        memory = None
-        if self.keeps:  # nothing yet, of the right shape: the first epoch fills it
-            T, D = self.problem.environment.episode_length, self.problem.environment.observation_size
-            points = jax.ShapeDtypeStruct((self.problem.skills, self.rehearsal, T, D), jnp.float32)
-            shapes = jax.eval_shape(self.filled, points)
-            memory = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-        return Kept(jnp.zeros((), jnp.int32), memory)
+        epoch = jnp.zeros((), jnp.int32)
+        if self.rehearsal_period == 1 and not self.fills_on:
+            return Kept(epoch, None)
+        # nothing yet, of the right shape: the first epoch fills it
+        T, D = self.problem.environment.episode_length, self.problem.environment.observation_size
+        points = jax.ShapeDtypeStruct((self.problem.skills, self.rehearsal, T, D), jnp.float32)
+        shapes = jax.eval_shape(self._anew, points)
+        memory, border = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        return Kept(epoch, memory, None if self.fills_on else border)
 
     def prepare(
         self, state: Kept, goals: Int[Array, " E"], elapsed: Int[Array, " E"], key: PRNGKeyArray, rehearse: Rehearse
     ) -> Carried:
         if state.memory is None:
-            memory = self.filled(rehearse(key, self.rehearsal))
+            memory, border = self._anew(rehearse(key, self.rehearsal))
         else:
             due = state.epoch % self.rehearsal_period == 0
-            memory = jax.lax.cond(due, lambda: self.filled(rehearse(key, self.rehearsal)), lambda: state.memory)
-        border = jax.vmap(lambda K: Border.of(K, self._q, self._k.psd))(memory.kernel)
-        return Carried(state.epoch, memory, border, self._dealt(self._follow, memory, (goals, elapsed)))
+            if state.border is None:
+                filled = lambda: self.filled(rehearse(key, self.rehearsal))  # noqa: E731
+                memory = jax.lax.cond(due, filled, lambda: state.memory)
+                border = self._borders(memory)
+            else:
+                kept = (state.memory, state.border)
+                memory, border = jax.lax.cond(due, lambda: self._anew(rehearse(key, self.rehearsal)), lambda: kept)
+        following = self._dealt(self._follow, (memory, border), (goals, elapsed))
+        return Carried(state.epoch, memory, border, following)
+
+    def _anew(self, points: Float[Array, "n mN T D"]) -> tuple[SkillMemory, Border | Dual]:
+        """Memories of these trajectories, and their borders."""
+        memory = self.filled(points)
+        return memory, self._borders(memory)
+
+    def _borders(self, memory: SkillMemory) -> Border | Dual:
+        return jax.vmap(lambda memory: border_of(self._k, memory, self._q))(memory)
 
     def reward(self, state: Carried, batch: Transition) -> tuple[Carried, Rewards, Metrics]:
         pool, scenes = (state.memory, state.border), (state.following, batch.next_observation)
@@ -227,31 +291,36 @@ class VendiRL(Method):
         """Rewards of stored stretches of episodes, against one of the present memories."""
         memory, border = jax.tree.map(lambda leaf: leaf[0], (state.memory, state.border))
         elapsed = jnp.round(batch.time[:, 0] * self.problem.environment.episode_length).astype(jnp.int32)
-        following = self._follow(memory, (batch.skill, elapsed))
+        following = self._follow((memory, border), (batch.skill, elapsed))
         return self._observe((memory, border), (following, batch.next_observation))[1]
 
     def finish(self, state: Carried) -> Kept:
-        if not self.keeps:
-            return Kept(state.epoch + 1, None)
+        if not self.fills_on:
+            kept = (state.memory, state.border) if self.lasts > 1 else (None, None)
+            return Kept(state.epoch + 1, *kept)
         store = jax.vmap(lambda memory, f: memory.store(self._k, f.skill, f.track, f.summary))
         return Kept(state.epoch + 1, store(state.memory, state.following))
 
-    def _follow(self, memory: SkillMemory, scenes: tuple[Int[AnyArray, " E"], Int[Array, " E"]]) -> Following:
+    def _follow(
+        self, pool: tuple[SkillMemory, Border | Dual], scenes: tuple[Int[AnyArray, " E"], Int[Array, " E"]]
+    ) -> Following:
         """Begin to follow the goals of the scenes that share a memory; slots are steps of the episode."""
+        memory, border = pool
+        value = border.score if self.spacing > 1 else None  # one score less of few; of each step it would hardly count
 
         def scene(goal, elapsed):
-            return eqx.tree_at(lambda f: f.track.position, Following.start(memory, goal), elapsed)
+            return eqx.tree_at(lambda f: f.track.position, Following.start(memory, goal, value), elapsed)
 
         return jax.vmap(scene)(*scenes)
 
     def _observe(
-        self, pool: tuple[SkillMemory, Border], scenes: tuple[Following, Float[AnyArray, "E steps D"]]
+        self, pool: tuple[SkillMemory, Border | Dual], scenes: tuple[Following, Float[AnyArray, "E steps D"]]
     ) -> tuple[Following, Rewards, Rewards]:
         """What the scenes that share a memory observe: where they are in it then, their rewards, and their scores."""
-        carry = self.problem.updates > 1 or self.keeps  # else nobody looks at it after one chunk of steps
+        carry = self.problem.updates > 1 or self.fills_on  # else nobody looks at it after one chunk of steps
 
         def scene(following, observations):
-            after, rewards, scores = following.observe(self._k, *pool, observations, self._transform)
+            after, rewards, scores = following.observe(self._k, *pool, observations, self._transform, self.spacing)
             return after if carry else following, rewards, scores
 
         return jax.vmap(scene)(*scenes)

@@ -58,14 +58,13 @@ class Decomposition(eqx.Module):
         """The decomposition of a positive semidefinite matrix."""
         l, U = jnp.linalg.eigh(A)
         l = jnp.maximum(l, 0)
-        metric = 1 / (l[:, None] + _nodes(A.dtype)[0])
+        metric = 1 / (l[:, None] + nodes(A.dtype)[0])
         norms = (U * U) @ metric
-        entropy = -jnp.sum(l * jnp.log(jnp.where(l > 0, l, 1)))
-        return cls(U, metric, norms, _drops(l * U, U, metric, norms), entropy)
+        return cls(U, metric, norms, _drops(l * U, U, metric, norms), entropy_of(l))
 
     def entropies(self, g: Index, rows: Float[Array, "c n"]) -> Float[Array, " c"]:
         """H of A with row and column g replaced by each of c rows."""
-        s, weights = _nodes(rows.dtype)
+        s, weights = nodes(rows.dtype)
         z = (_twice(rows) if len(rows) == 1 else rows) @ self.vectors
         new, old = _drops(z[: len(rows)], self.vectors[g], self.metric, self.norms[g]), self.drops[g]
         return self.entropy + jnp.log1p((old - new) / (1 / rows.shape[-1] + s - old)) @ weights
@@ -104,6 +103,11 @@ class Border(eqx.Module):
             return cls(Decomposition.of(K / len(K)), None, None, q)
         rows = jnp.sum(K * K, -1)
         return cls(None, jnp.sum(rows) - 2 * rows + 1, None, q)
+
+    @property
+    def score(self) -> Float[Array, ""] | None:
+        """VS of K as it is, if it is known from the decomposition."""
+        return None if self.decomposition is None else jnp.exp(self.decomposition.entropy)
 
     def scores(self, skill: Index, rows: Float[Array, "c n"]) -> Float[Array, " c"]:
         """VS of K with row and column g replaced by each of c rows (whose own entry, k(g, g) = 1, is not read)."""
@@ -151,7 +155,12 @@ def _replaced(K: Float[Array, "n n"], skill: Index, rows: Float[Array, "c n"]) -
     return jnp.where(own[:, None], rows[:, None, :], jnp.where(own, rows[:, :, None], K))
 
 
-def _nodes(dtype: np.dtype) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
+def entropy_of(l: Float[Array, " n"]) -> Float[Array, ""]:
+    """-Σ l log l."""
+    return -jnp.sum(l * jnp.log(jnp.where(l > 0, l, 1)))
+
+
+def nodes(dtype: np.dtype) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
     """Nodes s = e^u of the trapezoid rule in u, and weights s du: ∫ f(s) ds = ∫ s f(s) du."""
     low, high, count = (-15.0, 11.0, 21) if jnp.finfo(dtype).bits == 32 else (-34.0, 24.0, 84)
     u, step = np.linspace(low, high, count, retstep=True)

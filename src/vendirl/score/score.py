@@ -218,7 +218,7 @@ def _of_spectrum(
     if lam.min() < 0:
         lam, _ = clipped(lam, lam)
     if len(orders) == 1:
-        return np.expand_dims(hill(lam, orders[0], tolerance, np), -1)
+        return np.asarray(hill(lam, orders[0], tolerance, np))[..., None]
     return np.stack([hill(lam, q, tolerance, np) for q in orders], -1)
 
 

@@ -14,7 +14,8 @@ from rich.console import Console
 from vendirl._text import verbatim
 from vendirl.evaluation.evaluate import evaluate
 from vendirl.show import figures
-from vendirl.training.driver import begin, run
+from vendirl.training.beginning import begin
+from vendirl.training.driver import run
 from vendirl.training.progress import progress_bar
 from vendirl.training.run import Run
 from vendirl.training.settings import Settings

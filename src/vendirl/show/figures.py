@@ -10,6 +10,8 @@ from jaxtyping import Array, Real, Shaped
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vendirl.show.skill_map import MANY, in_order
+
 AnyArray = Array | np.ndarray
 Colour = str | tuple[float, float, float, float]
 Episode = Real[AnyArray, "_ D"]
@@ -31,7 +33,7 @@ def draw_trajectories(
     axes: tuple[int, int] = (0, 1),
     names: tuple[str, str] | None = None,
 ) -> None:
-    """Trajectories coloured by skill, each ending in a dot.
+    """Trajectories coloured by skill, each ending in a dot; of many skills by the direction in which they end.
 
     Args:
         trajectories: (n, T, D), (n, N, T, D) or a list per skill of (T_i, D) arrays.
@@ -42,15 +44,18 @@ def draw_trajectories(
         names: of these two, written at the axes, which then need not have the same scale.
     """
     i, j = axes
-    for colour, skill in zip(colours(len(trajectories)), trajectories, strict=True):
+    many = len(trajectories) > MANY
+    width, size = (0.5, 1.5) if many else (1.4, 4)
+    shades = colours(len(trajectories))
+    for colour, skill in zip(by_direction(trajectories, axes, shades) if many else shades, trajectories, strict=True):
         episodes = [skill] if np.ndim(skill[0]) == 1 else skill
         for episode in episodes:
             points = np.asarray(episode)
             if start is not None:
                 points = np.concatenate([np.asarray(start)[None], points])
-            faint = 0.9 if len(episodes) == 1 else 0.55
-            ax.plot(points[:, i], points[:, j], color=colour, lw=1.4, alpha=faint, solid_capstyle="round")
-            ax.plot(points[-1, i], points[-1, j], "o", color=colour, ms=4, mec="white", mew=0.5)
+            faint = 0.35 if many else 0.9 if len(episodes) == 1 else 0.55
+            ax.plot(points[:, i], points[:, j], color=colour, lw=width, alpha=faint, solid_capstyle="round")
+            ax.plot(points[-1, i], points[-1, j], "o", color=colour, ms=size, mec="white", mew=0 if many else 0.5)
     for x0, y0, x1, y1 in () if walls is None else np.asarray(walls):
         ax.plot([x0, x1], [y0, y1], color=INK, lw=2)
     if bounds is not None:
@@ -63,6 +68,20 @@ def draw_trajectories(
     if names is not None:
         ax.set(xlabel=names[0], ylabel=names[1])
     _plain(ax, frame=names is not None)
+
+
+def by_direction(
+    trajectories: Real[AnyArray, "n *N T D"] | Sequence[Episode | Sequence[Episode]],
+    axes: tuple[int, int],
+    shades: Sequence[Colour],
+) -> list[Colour]:
+    """A colour for each skill, by where it ends as seen from the middle of where all end."""
+    ends = np.array(
+        [np.asarray(skill if np.ndim(skill[0]) == 1 else skill[0])[-1][list(axes)] for skill in trajectories]
+    )
+    x, y = (ends - ends.mean(0)).T
+    rank = np.argsort(np.argsort(np.arctan2(y, x), kind="stable"), kind="stable")
+    return [shades[r] for r in rank]
 
 
 def view(
@@ -83,11 +102,19 @@ def view(
 
 
 def draw_kernel(ax: Axes, K: Real[AnyArray, "n n"]) -> None:
-    """The kernel matrix; one blue for similarity 0 to 1, and red below 0 where a similarity has such values."""
+    """The kernel matrix; one blue for similarity 0 to 1, and red below 0 where a similarity has such values. Of many
+    skills the alike ones follow each other."""
     K = np.asarray(K)
+    many = len(K) > MANY
+    if many:
+        order = in_order(K)
+        K = K[order][:, order]
     signed = K.min() < -1e-6
     image = ax.imshow(K, cmap="RdBu" if signed else "Blues", vmin=-1 if signed else 0, vmax=1)
     ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.04)
+    if many:
+        ax.set(xlabel=f"{len(K):,} skills, alike ones together", xticks=[], yticks=[])
+        return
     ax.set(xlabel="skill", ylabel="skill")
     ticks = np.arange(0, len(K), max(1, len(K) // 8))
     ax.set_xticks(ticks)
@@ -97,7 +124,11 @@ def draw_kernel(ax: Axes, K: Real[AnyArray, "n n"]) -> None:
 def draw_spectrum(ax: Axes, spectrum: Real[AnyArray, " n"]) -> None:
     """The eigenvalues of K/n, largest first, beside the flat line of skills that have nothing in common."""
     spectrum = np.asarray(spectrum)
-    ax.bar(np.arange(1, len(spectrum) + 1), spectrum, color="#0072B2")
+    if len(spectrum) > MANY:
+        ax.fill_between(np.arange(1, len(spectrum) + 1), spectrum, step="mid", color="#0072B2", linewidth=0)
+        ax.set_xscale("log")
+    else:
+        ax.bar(np.arange(1, len(spectrum) + 1), spectrum, color="#0072B2")
     ax.axhline(1 / len(spectrum), color=INK, lw=1, ls="--")
     ax.text(len(spectrum) + 0.4, 1 / len(spectrum), "1/n", va="bottom", ha="right", fontsize=8, color=INK)
     ax.set(xlabel="eigenvalue", ylabel="of K/n")

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vendirl.show import figures
+from vendirl.show.skill_map import MANY, draw_map
 from vendirl.training.run import Run
 
 
@@ -20,11 +21,12 @@ def draw_run(run: Run, ax: Axes, seed: int = 0) -> None:
 
 
 def figure_of_run(run: Run, seed: int = 0) -> Figure:
-    """Trajectories, kernel matrix, spectrum and learning curve of one seed."""
-    result = run.score(seed)
-    figure, axes = figures.new(4)
+    """Trajectories, kernel matrix, spectrum and learning curve of one seed; of many skills their map too."""
+    result, K = run.score(seed), run.kernel(seed)
+    many = len(K) > MANY
+    figure, axes = figures.new(5 if many else 4)
     draw_run(run, axes[0, 0], seed)
-    figures.draw_kernel(axes[0, 1], run.kernel(seed))
+    figures.draw_kernel(axes[0, 1], K)
     figures.draw_spectrum(axes[0, 2], result.spectrum)
     steps, word = [row["env_steps"] for row in run.history], "at most" if run.ceiling.bound else "attainable"
     if run.history:
@@ -35,4 +37,7 @@ def figure_of_run(run: Run, seed: int = 0) -> Figure:
     axes[0, 1].set_title("kernel matrix", fontsize=9)
     axes[0, 2].set_title(f"Vendi Score {float(result.score):.3f} of {run.ceiling.score:.3f}", fontsize=9)
     axes[0, 3].set_title("learning", fontsize=9)
+    if many:
+        draw_map(axes[0, 4], K, result.contributions)
+        axes[0, 4].set_title("map of skills, by what each adds", fontsize=9)
     return figure

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +23,8 @@ from vendirl.similarity.similarity import Features, Similarity
 Weight = float | Float[Array, ""]
 _MOST = 1e30
 """The largest weight, and the inverse of the smallest: sums of so many stay finite in float32."""
+_MOST_PRODUCTS = 1024
+"""A product whose embedding would have more numbers has none."""
 
 
 class Combination(Similarity):
@@ -103,6 +107,12 @@ class Combination(Similarity):
         pairs = [part.fading(m, observations) for part, m in zip(self.parts, moments, strict=True)]
         return tuple(m for m, _ in pairs), tuple(s for _, s in pairs)
 
+    def _embeddings(self, summary: tuple[PyTree, ...]) -> list[Float[Array, " _"]] | None:
+        """Those of the parts, or None if one of them has none."""
+        parts = [part.embedding(s) for part, s in zip(self.parts, summary, strict=True)]
+        known = [part for part in parts if part is not None]
+        return known if len(known) == len(parts) else None
+
     def _ranks(self, features: int) -> list[int] | None:
         """The ranks of the parts, or None if one of them is unlimited."""
         ranks = [part.rank(features) for part in self.parts]
@@ -141,6 +151,15 @@ class Sum(Combination):
         parts = [w * value for w, value in zip(self.weights, values, strict=True)]
         return sum(parts[1:], parts[0]) / sum(self.weights)
 
+    def embedding(self, summary: tuple[PyTree, ...]) -> Float[Array, " d"] | None:
+        """All embeddings in a row, each times the root of its weight."""
+        parts, whole = self._embeddings(summary), sum(self.weights)
+        if parts is None:
+            return None
+        return jnp.concatenate(
+            [jnp.sqrt(jnp.asarray(w / whole, x.dtype)) * x for w, x in zip(self.weights, parts, strict=True)]
+        )
+
     def rank(self, features: int) -> int | None:
         ranks = self._ranks(features)
         return None if ranks is None else sum(ranks)
@@ -171,6 +190,13 @@ class Product(Combination):
         for value in values[1:]:
             result = result * value
         return result
+
+    def embedding(self, summary: tuple[PyTree, ...]) -> Float[Array, " d"] | None:
+        """The products of each number of one with each of the others, if they are not too many."""
+        parts = self._embeddings(summary)
+        if parts is None or math.prod(len(part) for part in parts) > _MOST_PRODUCTS:
+            return None
+        return functools.reduce(lambda x, y: (x[:, None] * y).reshape(-1), parts)
 
     def rank(self, features: int) -> int | None:
         ranks = self._ranks(features)

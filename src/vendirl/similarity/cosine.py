@@ -66,12 +66,25 @@ class cosine(MomentSimilarity):  # noqa: N801  (called like a function)
         return direction(moments.mean, self.center, "cosine")
 
     def compare(self, a: Float[Array, " D"], b: Float[Array, " D"]) -> Float[Array, ""]:
-        slope = 0.5 * self.scale if self.scaled else self.scale
-        return 1 - slope * (1 - jnp.dot(a, b))
+        return 1 - self._slope * (1 - jnp.dot(a, b))
+
+    def embedding(self, summary: Float[Array, " D"]) -> Float[Array, " d"]:
+        if self._whole:
+            return summary
+        slope = jnp.asarray(self._slope, summary.dtype)
+        return jnp.append(jnp.sqrt(slope) * summary, jnp.sqrt(1 - slope))
 
     def rank(self, features: int) -> int:
-        whole = not isinstance(self.scale, jax.Array) and self.scale == 1 and not self.scaled
-        return features if whole else features + 1
+        return features if self._whole else features + 1
+
+    @property
+    def _slope(self) -> Number:
+        return 0.5 * self.scale if self.scaled else self.scale
+
+    @property
+    def _whole(self) -> bool:
+        """Whether it is the product of two directions, and nothing else."""
+        return not isinstance(self.scale, jax.Array) and self.scale == 1 and not self.scaled
 
 
 class angle(MomentSimilarity):  # noqa: N801

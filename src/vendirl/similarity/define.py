@@ -221,7 +221,7 @@ def _decorator(
             options = tuple((key, value) for key, value in chosen.items() if key not in numbers)
             return kind(numbers=numbers, options=options, function=function, label=label, is_psd=psd)
 
-        factory.__name__, factory.__doc__ = label, function.__doc__
+        factory.__name__, factory.__doc__, factory.__module__ = label, function.__doc__, function.__module__
         factory.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters[first:]]
         )

@@ -117,6 +117,9 @@ class On(Similarity):
     def compare(self, a: PyTree, b: PyTree) -> Float[Array, ""]:
         return self.inner.compare(a, b)
 
+    def embedding(self, summary: PyTree) -> Float[Array, " d"] | None:
+        return self.inner.embedding(summary)
+
     def rolling(self, queue: Queued, observations: Float[Array, "c D"]) -> PyTree:
         return self.inner.rolling(queue.select(self.select), self.select(observations))
 

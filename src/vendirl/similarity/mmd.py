@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from vendirl._checks import Number, checked_by, positive
+from vendirl._checks import Number, checked_by, positive, seed_number, shown, whole_number
 from vendirl.similarity.deals import Episodes, Regrouping
 from vendirl.similarity.kinds import MomentSimilarity, TrajectorySimilarity
 from vendirl.similarity.moments import Moments
@@ -37,6 +37,52 @@ class LinearMMD(MomentSimilarity):
 
     def compare(self, a: Float[Array, " D"], b: Float[Array, " D"]) -> Float[Array, ""]:
         return jnp.exp(-self.scale * distance(a, b))
+
+
+def pairs(value: Any, name: str) -> None:
+    """Refuse what is not a number of features that come in pairs."""
+    whole_number(value, name, least=2, most=2**16)
+    if value % 2:
+        raise ValueError(f"{name} must be even, as many cosines as sines, but is {value}")
+
+
+class RandomMMD(MomentSimilarity):
+    """`mmd` with the linear kernel, estimated by d random features of the mean (Rahimi and Recht, 2007).
+
+        k(a, b) = φ(μ_a)·φ(μ_b),     φ(x) = sqrt(2/d) [cos(ω_1·x), sin(ω_1·x), ..., cos(ω_d/2·x), sin(ω_d/2·x)]
+        ω_j = scale z_j / |g_j|,     z_j and g_j normal: for these, E cos(ω·δ) = exp(-scale ‖δ‖)
+
+    Positive semidefinite, with k(a, a) = 1 and rank d at most. k is off by about sqrt(1/d), so that skills that have
+    nothing in common seem to have a little: the score of order 2 of n of them is about n / (1 + n / d).
+    """
+
+    scale: Number = eqx.field(default=1.0, converter=checked_by(positive, "mmd: scale"))
+    features: int = eqx.field(static=True, default=0, converter=checked_by(pairs, "mmd: features"))
+    seed: int = eqx.field(static=True, default=0, converter=checked_by(seed_number, "mmd: seed"))
+
+    name: ClassVar[str] = "mmd"
+    order: ClassVar[int] = 1
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def of_moments(self, moments: Moments) -> Float[Array, " d"]:
+        count, D = self.features // 2, moments.mean.shape[-1]
+        rng = np.random.default_rng(self.seed)
+        spread = np.abs(rng.normal(size=(count, 1)))
+        frequencies = jnp.asarray(rng.normal(size=(count, D)) / spread, moments.mean.dtype)
+        phase = self.scale * (frequencies @ moments.mean)
+        return jnp.concatenate([jnp.cos(phase), jnp.sin(phase)]) / jnp.sqrt(jnp.asarray(count, phase.dtype))
+
+    def compare(self, a: Float[Array, " d"], b: Float[Array, " d"]) -> Float[Array, ""]:
+        return jnp.dot(a, b)
+
+    def embedding(self, summary: Float[Array, " d"]) -> Float[Array, " d"]:
+        return summary
+
+    def rank(self, features: int) -> int:
+        return self.features
 
 
 class RBFMMD(TrajectorySimilarity):
@@ -104,8 +150,12 @@ def _means_of_pairs(
 
 
 def mmd(
-    scale: Number | Any = 1.0, kernel: Literal["linear", "rbf"] | Any = "linear", bandwidth: Number | Any = 1.0
-) -> LinearMMD | RBFMMD:
+    scale: Number | Any = 1.0,
+    kernel: Literal["linear", "rbf"] | Any = "linear",
+    bandwidth: Number | Any = 1.0,
+    features: int | Any = 0,
+    seed: int | Any = 0,
+) -> LinearMMD | RBFMMD | RandomMMD:
     """Maximum mean discrepancy, turned into a similarity: skills push away from one another.
 
         k(a, b) = exp(-scale MMD(a, b))
@@ -120,8 +170,15 @@ def mmd(
         scale: per unit of distance between the means.
         kernel: "linear" or "rbf".
         bandwidth: of the rbf kernel, in the units of the features.
+        features: d, if the linear kernel is to be estimated by so many random features (`RandomMMD`), which is faster
+            where there are more skills than that; 0 for the kernel itself.
+        seed: of the features that are drawn.
     """
     positive(bandwidth, "mmd: bandwidth")
+    if features and kernel == "linear":
+        return RandomMMD(scale, features, seed)
+    if features:
+        raise ValueError(f"mmd: features={shown(features)} are those of the linear kernel; use kernel='linear'")
     if kernel == "linear":
         return LinearMMD(scale)
     if kernel == "rbf":

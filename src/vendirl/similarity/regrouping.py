@@ -27,7 +27,7 @@ from vendirl.similarity.observations import Observations, SkillSet
 from vendirl.similarity.similarity import Similarity
 
 PIECE = 40
-"""So many kernel matrices of places are computed at once."""
+"""So many kernel matrices are computed by one call of compiled code."""
 
 
 class Anew(Regrouping):
@@ -111,24 +111,66 @@ class Joined(Regrouping):
 
 
 class OfMoments(Regrouping):
-    """The kernel matrices of a similarity that streams: moments of a skill are sums over its episodes."""
+    """The kernel matrices of a similarity that streams: moments of a skill are sums over its episodes. These are found
+    in NumPy, whatever the deals, and one program makes kernel matrices of them."""
 
     def __init__(self, similarity: Similarity, episodes: Episodes):
         self.similarity, self.count = similarity, len(episodes)
         with jax.enable_x64(True):
-            self.moments = _moments_of_episodes(similarity, SkillSet.of([[episode] for episode in episodes]))
+            moments = _moments_of_episodes(similarity, stacked(episodes))
+        moments = jax.tree.map(np.asarray, moments)
+        self.every: list[Moments] = jax.tree.leaves(moments, is_leaf=_is_moments)
+        self.one: PyTree = jax.tree.map(lambda m: m[0], moments)  # for its shapes, of which code knows no others
 
     def matrices(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n n"]:
-        mine = _membership(deals, self.count)
-        with jax.enable_x64(True):
-            return np.asarray(_pooled_matrices(self.similarity, self.moments, mine))
+        found = []
+        for start in range(0, len(deals), PIECE):
+            mine = _membership(deals[start : start + PIECE], self.count)
+            found.append(self._kernels(self._places(mine), mine @ self.every[0].count))
+        return np.concatenate(found)
 
     def places(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n F"]:
-        with jax.enable_x64(True):
-            return np.asarray(_pooled_places(self.moments, _membership(deals, self.count)))
+        return self._places(_membership(deals, self.count))
 
     def of_places(self, places: Float[np.ndarray, "sets n F"]) -> Float[np.ndarray, "sets n n"]:
-        return in_pieces(lambda some: _matrices_of_moments(self.similarity, self.moments, some), places)
+        alike = self.every[0].count.sum() / places.shape[1]
+        return self._kernels(places, np.full(places.shape[:2], alike))
+
+    def _places(self, mine: Float[np.ndarray, "deals n episodes"]) -> Float[np.ndarray, "deals n F"]:
+        """Means, and covariances if there are any, of all moments of each skill in a row."""
+        parts = []
+        for m in self.every:
+            count, shift = (mine @ m.count)[..., None], mine @ m.total
+            parts.append(m.reference[0] + shift / count)
+            if m.second is not None:
+                scatter = (mine @ m.second.reshape(self.count, -1)).reshape(*shift.shape, -1)
+                scatter -= shift[..., :, None] * shift[..., None, :] / count[..., None]
+                parts.append((scatter / np.maximum(count[..., None] - 1, 1)).reshape(*mine.shape[:2], -1))
+        return np.concatenate(parts, -1)
+
+    def _kernels(
+        self, places: Float[np.ndarray, "sets n F"], counts: Float[np.ndarray, "sets n"]
+    ) -> Float[np.ndarray, "sets n n"]:
+        """`PIECE` at a time, so that code is compiled for one number of them only; it stops after those there are."""
+        found = []
+        with jax.enable_x64(True):
+            for start in range(0, len(places), PIECE):
+                some, held = places[start : start + PIECE], counts[start : start + PIECE]
+                less = [(0, PIECE - len(some)), (0, 0)]
+                padded = np.pad(some, [*less, (0, 0)]), np.pad(held, less)
+                found.append(np.asarray(_matrices_of_moments(self.similarity, self.one, *padded, len(some))))
+                found[-1] = found[-1][: len(some)]
+        return np.concatenate(found)
+
+
+def stacked(episodes: Episodes) -> SkillSet:
+    """Each episode as a skill of its own; what they hold was checked before."""
+    length, points = max(map(len, episodes)), [np.asarray(episode, np.float64) for episode in episodes]
+    lengths = np.array([len(episode) for episode in episodes], np.int32)
+    if (lengths == length).all():
+        return SkillSet(np.stack(points)[:, None])
+    padded = [np.pad(episode, [(0, length - len(episode)), (0, 0)]) for episode in points]
+    return SkillSet(np.stack(padded)[:, None], lengths[:, None])
 
 
 def _membership(deals: Sequence[Deal], episodes: int) -> Float[np.ndarray, "deals n {episodes}"]:
@@ -137,16 +179,6 @@ def _membership(deals: Sequence[Deal], episodes: int) -> Float[np.ndarray, "deal
     row = np.repeat(np.arange(len(flat)), [len(chosen) for chosen in flat])
     held = np.bincount(row * episodes + np.concatenate(flat), minlength=len(flat) * episodes)
     return held.reshape(len(deals), len(deals[0]), episodes).astype(float)
-
-
-def in_pieces(
-    function: Callable[[Float[np.ndarray, "sets n F"]], Float[Array, "sets n n"]], places: Float[np.ndarray, "sets n F"]
-) -> Float[np.ndarray, "sets n n"]:
-    """Kernel matrices `PIECE` at a time, so that the code is compiled for one number of them only."""
-    count = len(places)
-    padded = np.concatenate([places, np.broadcast_to(places[:1], (-count % PIECE, *places.shape[1:]))])
-    with jax.enable_x64(True):
-        return np.concatenate([function(padded[i : i + PIECE]) for i in range(0, count, PIECE)])[:count]
 
 
 @jax.jit
@@ -173,54 +205,34 @@ def _moments_of_episodes(similarity: Similarity, episodes: SkillSet) -> PyTree:
 
 
 @jax.jit
-def _pooled_matrices(
-    similarity: Similarity, moments: PyTree, mine: Float[Array, "deals n episodes"]
-) -> Float[Array, "deals n n"]:
-    def summary(mine: Float[Array, " episodes"]) -> PyTree:
-        return similarity.of_moments(jax.tree.map(lambda m: _pooled(mine, m), moments, is_leaf=_is_moments))
-
-    return jax.lax.map(lambda mine: similarity.matrix(jax.vmap(summary)(mine)), mine)
-
-
-def _pooled(mine: Float[Array, " episodes"], m: Moments) -> Moments:
-    """The moments of one skill, (episodes,) of which say how often it is its own."""
-    second = None if m.second is None else jnp.tensordot(mine, m.second, 1)
-    return Moments(mine @ m.count, m.reference[0], mine @ m.total, second)
-
-
-@jax.jit
-def _pooled_places(moments: PyTree, mine: Float[Array, "deals n episodes"]) -> Float[Array, "deals n F"]:
-    """Means, and covariances if there are any, of all moments of each skill in a row."""
-
-    def place(mine: Float[Array, " episodes"]) -> Float[Array, " F"]:
-        every = [_pooled(mine, m) for m in jax.tree.leaves(moments, is_leaf=_is_moments)]
-        parts = [part for m in every for part in (m.mean, *(() if m.second is None else (m.covariance.ravel(),)))]
-        return jnp.concatenate(parts)
-
-    return jax.lax.map(jax.vmap(place), mine)
-
-
-@jax.jit
 def _matrices_of_moments(
-    similarity: Similarity, moments: PyTree, places: Float[Array, "sets n F"]
+    similarity: Similarity,
+    like: PyTree,
+    places: Float[Array, "sets n F"],
+    counts: Float[Array, "sets n"],
+    number: Int[Array, ""] | int,
 ) -> Float[Array, "sets n n"]:
-    n = places.shape[1]
+    """The first `number` kernel matrices of skills with moments `like` these, in places as `OfMoments` writes them."""
 
-    def summary(place: Float[Array, " F"]) -> PyTree:
+    def summary(place: Float[Array, " F"], count: Float[Array, ""]) -> PyTree:
         start = 0
 
         def taken(m: Moments) -> Moments:
             nonlocal start
             D = m.total.shape[-1]
-            count, mean, start = m.count.sum() / n, place[start : start + D], start + D
+            mean, start = place[start : start + D], start + D
             if m.second is None:
                 return Moments(count, mean, jnp.zeros_like(mean), None)
             covariance, start = place[start : start + D * D].reshape(D, D), start + D * D
             return Moments(count, mean, jnp.zeros_like(mean), covariance * jnp.maximum(count - 1, 1))
 
-        return similarity.of_moments(jax.tree.map(taken, moments, is_leaf=_is_moments))
+        return similarity.of_moments(jax.tree.map(taken, like, is_leaf=_is_moments))
 
-    return jax.lax.map(lambda places: similarity.matrix(jax.vmap(summary)(places)), places)
+    def put(b: Int[Array, ""], found: Float[Array, "sets n n"]) -> Float[Array, "sets n n"]:
+        return found.at[b].set(similarity.matrix(jax.vmap(summary)(places[b], counts[b])))
+
+    n = places.shape[1]
+    return jax.lax.fori_loop(0, number, put, jnp.zeros((len(places), n, n), places.dtype))
 
 
 def _is_moments(x: Any) -> bool:

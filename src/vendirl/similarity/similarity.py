@@ -59,6 +59,13 @@ class Similarity(eqx.Module):
     def rolling(self, queue: Queued, observations: Float[Array, "c D"]) -> PyTree:
         """The summaries, with a leading axis c, after each of c observations is pushed onto a `memory.Queue`."""
 
+    def embedding(self, summary: PyTree) -> Float[Array, " d"] | None:
+        """φ(a) of length one with k(a, b) = φ(a)·φ(b), if k has one of d numbers; None if it has none.
+
+        Where d is less than the number of skills, rewards then cost O(d²) rather than O(n²) a step.
+        """
+        return None
+
     def moments(self, skill: Observations) -> PyTree:
         """The running moments of a skill, for similarities that stream."""
         raise TypeError(f"{self} needs whole trajectories: it has no running moments; use a queue for the skill memory")

@@ -34,6 +34,9 @@ class Layer(eqx.Module):
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"tanh": jnp.tanh, "relu": jax.nn.relu}
 """What may be between the layers, by name."""
 
+LOOKED_UP = 128
+"""From so many skills on, what a skill adds to a layer is looked up."""
+
 
 class Network(eqx.Module):
     """A network with tanh or ReLU between its layers."""
@@ -68,15 +71,23 @@ class Network(eqx.Module):
         return self.layers[-1](x)
 
     def of_scenes(
-        self, x: Float[Array, "inputs scenes steps"], z: Float[Array, "skills scenes"]
+        self,
+        x: Float[Array, "inputs scenes steps"],
+        skill: Int[Array, " scenes"] | Float[Array, "scenes {skills}"],
+        skills: int,
     ) -> Float[Array, "outputs scenes steps"]:
-        """This network of [x, z] in all steps of scenes of one skill each.
+        """This network of [x, skill] in all steps of scenes of one skill each.
 
         What the skill adds to the first layer is computed once a scene, and each layer is one product of matrices
         whose columns are the steps of all scenes: a PPO update takes a fifth less than with vmaps of the network.
         """
-        bent, first, skills = ACTIVATIONS[self.activation], self.layers[0], len(z)
-        bias = first.bias[:, None] + first.weight[:, -skills:] @ z
+        bent, first = ACTIVATIONS[self.activation], self.layers[0]
+        if self._looks_up(skill.ndim == 1, skills):
+            added = first.weight[:, -skills:][:, skill]
+        else:
+            z = skill if skill.ndim == 2 else jax.nn.one_hot(skill, skills)
+            added = first.weight[:, -skills:] @ z.T
+        bias = first.bias[:, None] + added
         h = (first.weight[:, :-skills] @ x.reshape(len(x), -1)).reshape(-1, *x.shape[1:]) + bias[:, :, None]
         h = h.reshape(len(h), -1)
         for layer in self.layers[1:]:
@@ -89,9 +100,15 @@ class Network(eqx.Module):
         """What the input of a skill amounts to. In W [x, z] + b = W_x x + (W_z z + b) it is a change of the first bias;
         a skill that is a number is the vector z = e_g."""
         first = self.layers[0]
-        # As a product, because the derivative of a product is a product; that of an index is a scattered sum.
+        if self._looks_up(not jnp.ndim(skill), skills):
+            return first.bias + first.weight[:, -skills:][:, skill]
         z = jnp.asarray(skill) if jnp.ndim(skill) else jax.nn.one_hot(skill, skills)
         return first.bias + first.weight[:, -skills:] @ z
+
+    def _looks_up(self, numbered: bool, skills: int) -> bool:
+        """Whether W_z e_g is looked up. Few skills are multiplied instead, because the derivative of a product is a
+        product, and that of an index a scattered sum; but a product takes longer the more skills there are."""
+        return numbered and skills >= LOOKED_UP
 
     def given(self, skill_bias: Float[Array, " hidden"], skills: int) -> Network:
         """This network of [x, skill] as a network of x alone."""

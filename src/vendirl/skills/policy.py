@@ -282,7 +282,7 @@ class SkillPolicy(eqx.Module):
             return jax.vmap(one_scene)(skills, observations, times, actions)
 
         inputs = self._scene_inputs(skills, observations, times)
-        output, value = self.actor.of_scenes(*inputs), self.critic.of_scenes(*inputs)[0]
+        output, value = self.actor.of_scenes(*inputs, self.skills), self.critic.of_scenes(*inputs, self.skills)[0]
         anyone = self._shared_skill(self._skill_biases(0))  # all judge actions alike, given what the actor says
         log_prob, entropy = jax.vmap(jax.vmap(anyone.judge, in_axes=(1, 0)), in_axes=(1, 0))(output, actions)
         return log_prob, entropy, value
@@ -296,19 +296,18 @@ class SkillPolicy(eqx.Module):
         """V(s, g) for scenes of one skill each."""
         if self.separate:
             return jax.vmap(lambda skill, *rows: jax.vmap(self.skill(skill).value)(*rows))(skills, observations, times)
-        return self.critic.of_scenes(*self._scene_inputs(skills, observations, times))[0]
+        return self.critic.of_scenes(*self._scene_inputs(skills, observations, times), self.skills)[0]
 
     def _scene_inputs(
         self,
         skills: Int[AnyArray, " scenes"] | Float[AnyArray, "scenes {self.skills}"],
         observations: Float[AnyArray, "scenes steps D"],
         times: Float[AnyArray, "scenes steps"],
-    ) -> tuple[Float[Array, "inputs scenes steps"], Float[Array, "{self.skills} scenes"]]:
+    ) -> tuple[Float[Array, "inputs scenes steps"], Int[Array, " scenes"] | Float[Array, "scenes {self.skills}"]]:
         """What the shared networks are given: states, features first, and skills."""
-        z = jnp.asarray(skills) if skills.ndim == 2 else jax.nn.one_hot(skills, self.skills)
         x = self.statistics.normalise(observations[..., : self.statistics.size])
         x = jnp.concatenate([x, times[..., None]], -1) if self.time else x
-        return jnp.moveaxis(x, -1, 0), z.T
+        return jnp.moveaxis(x, -1, 0), jnp.asarray(skills)
 
     def _skill_biases(
         self, skill: Int[ArrayLike, ""] | Real[ArrayLike, " {self.skills}"]

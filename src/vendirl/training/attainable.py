@@ -56,7 +56,7 @@ def attainable(
     *,
     q: float = 1.0,
     restarts: int | None = None,
-    iterations: int = 1500,
+    iterations: int | None = None,
     learning_rate: float = 0.1,
     seed: int = 0,
 ) -> Attainable:
@@ -69,7 +69,8 @@ def attainable(
         q: order of the score.
         restarts: random beginnings, which run at once; by default 32, and fewer where there are more than 32 skills:
             the time that they take grows with the cube of n, and they find hardly more.
-        iterations, learning_rate, seed: of the ascent.
+        iterations: of the ascent; by default 1,500, and fewer for more than 256 skills, for the same reason.
+        learning_rate, seed: of the ascent.
 
     Example:
         >>> import vendirl as vr
@@ -87,7 +88,8 @@ def attainable(
     can = world.differentiable and similarity.differentiable
     if isinstance(world, HostEnvironment) or not isinstance(world.actions, Box) or not can:
         return Attainable(bound, None, "rank")
-    restarts = max(2, min(32, 32 * 32**2 // n**2)) if restarts is None else restarts
+    restarts = max(1 if n > 512 else 2, min(32, 32 * 32**2 // n**2)) if restarts is None else restarts
+    iterations = max(200, min(1500, 1500 * 256 // n)) if iterations is None else iterations
     climb = Program(_ascend)  # let go after this: it is the program of one similarity, n and q
     scores, paths = climb(world, similarity, n, q, restarts, iterations, learning_rate, jax.random.key(seed))
     best = int(np.argmax(np.asarray(scores)))

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
-from vendirl._programs import compiled
+from vendirl._checks import AnyArray
+from vendirl._programs import Shared, compiled, plain
 from vendirl.environments import Environment, HostEnvironment
 from vendirl.skills.rollout import act_out
+from vendirl.training import processes
 from vendirl.training.devices import replicated
 from vendirl.training.host import HostLoop, score_of
 from vendirl.training.loop import Loop, Training
 
+_blocks = Shared()
 LEVEL = "xla_backend_optimization_level"
 """XLA's flag; whoever sets it is obeyed."""
 Metrics = dict[str, Any]
@@ -41,7 +47,8 @@ class CompiledBlock:
     """A block of epochs and the score of the skills after them, in one program."""
 
     def __init__(self, loop: Loop, training: Training, seeds: int):
-        problem, static = loop.problem, eqx.filter(training, eqx.is_array, inverse=True)
+        problem = loop.problem
+        arrays, static = eqx.partition(training, eqx.is_array)
         environment, goals = problem.environment, problem.space.fixed(problem.skills)
         assert isinstance(environment, Environment)
 
@@ -58,23 +65,46 @@ class CompiledBlock:
             finite = {name: jnp.all(jnp.isfinite(values)) for name, values in metrics.items()}
             return arrays, {**last, "vendi_score": score, "finite": finite}
 
-        function = block if seeds == 1 else jax.vmap(block)
-        arrays = eqx.filter(training, eqx.is_array)
         self.everywhere = None if loop.devices == 1 else replicated(loop.devices)
         where: dict[str, Any] = {}
         if loop.devices > 1:
             where = {"in_shardings": self.everywhere, "out_shardings": self.everywhere}
-        self.program = compiled(jax.jit(function, **where).lower(arrays), compiler_options())
+        function, options = block if seeds == 1 else jax.vmap(block), compiler_options()
+        if processes.count() > 1:  # arrays of several processes cannot be made of random keys
+            function, arrays = partial(_of_raw, function, arrays), processes.raw(arrays)
+        known = plain((loop, seeds, options))
+        if known is not None:  # of networks, the loop does not know which they are
+            leaves, structure = jax.tree.flatten(arrays)
+            known = known, structure, tuple(jax.tree.leaves(static)), tuple((x.shape, x.dtype) for x in leaves)
+        self.program = _blocks.get(known, lambda: compiled(jax.jit(function, **where).lower(arrays), options))
 
     def __call__(self, arrays: Training) -> tuple[Training, Metrics]:
         """The arrays of a state of training after a block of epochs more, and metrics."""
         if self.everywhere is None:
             return self.program(arrays)
+        if processes.count() > 1:
+            return self._together(arrays)
         # Between blocks everything is on one device, as if there were no other.
         return jax.device_put(self.program(jax.device_put(arrays, self.everywhere)), jax.local_devices()[0])
 
+    def _together(self, arrays: Training) -> tuple[Training, Metrics]:
+        """The same with devices of other processes among them: what all hold whole is given, and taken, here."""
+        given = jax.tree.map(
+            lambda x: jax.make_array_from_process_local_data(self.everywhere, x), processes.raw(arrays)
+        )
+        with processes.lost():
+            done, metrics = jax.block_until_ready(self.program(given))
+        here = jax.tree.map(lambda x: np.asarray(x.addressable_data(0)), (done, metrics))
+        return processes.as_before(here[0], arrays), here[1]
+
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def _of_raw(block: Callable[[Training], Any], like: Training, arrays: PyTree[AnyArray]) -> tuple[Training, Metrics]:
+    """A block of epochs, of arrays whose random keys are given and taken as their data."""
+    done, metrics = block(processes.as_before(arrays, like))
+    return processes.data_of_keys(done), metrics
 
 
 def compiler_options() -> dict[str, Any] | None:

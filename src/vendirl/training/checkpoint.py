@@ -43,8 +43,6 @@ class DamagedError(ValueError):
 
 def save(folder: Path, epoch: int, tree: PyTree[Array], fingerprint: str, keep: int = 2) -> None:
     """Write the arrays of a pytree as the checkpoint of an epoch, and drop all but the newest `keep`."""
-    import orbax.checkpoint as ocp  # three seconds that a run need not wait for before its first update
-
     folder.mkdir(parents=True, exist_ok=True)
     path = folder.resolve() / str(epoch)
     arrays = {name: np.asarray(leaf) for name, leaf in _named(tree).items()}
@@ -52,7 +50,7 @@ def save(folder: Path, epoch: int, tree: PyTree[Array], fingerprint: str, keep: 
     manifest.unlink(missing_ok=True)
     _drop_unfinished(folder)
     try:
-        with _silence(), ocp.Checkpointer(ocp.StandardCheckpointHandler()) as checkpointer:
+        with _silence(), _checkpointer() as checkpointer:
             checkpointer.save(path, arrays)
         sync_tree(path)
     except Exception as error:
@@ -115,8 +113,6 @@ def load(
 ) -> PyTree[Array]:
     """The pytree of a checkpoint, with the structure, shapes and types of `like`, which may be abstract. Its
     fingerprint must be one of those given."""
-    import orbax.checkpoint as ocp
-
     path = folder.resolve() / str(epoch)
     damaged = f"the checkpoint {path} is damaged"
     try:
@@ -148,7 +144,7 @@ def load(
     if not migrations.fits(listed, expected, where):
         raise ValueError(f"the checkpoint {path} belongs to another run: its arrays have other names or shapes")
     try:
-        with _silence(), ocp.Checkpointer(ocp.StandardCheckpointHandler()) as checkpointer:
+        with _silence(), _checkpointer() as checkpointer:
             arrays = checkpointer.restore(path, {name: np.zeros(*listed[name]) for name in listed})
         # Orbax gives what is there, whatever was asked for.
         there = {name: [list(np.shape(array)), str(array.dtype)] for name, array in arrays.items()}
@@ -160,6 +156,16 @@ def load(
     leaves, structure = jax.tree.flatten(like)
     values = [arrays[where[name]][tuple(map(slice, expected[name][0]))] for name in expected]
     return jax.tree.unflatten(structure, [_restored(leaf, value) for leaf, value in zip(leaves, values, strict=True)])
+
+
+def _checkpointer() -> Any:
+    """Orbax's, of this process alone: those of a run over several would wait for each other, but one of them writes."""
+    import orbax.checkpoint as ocp  # three seconds that a run need not wait for before its first update
+
+    me = jax.process_index()
+    alone = ocp.options.MultiprocessingOptions(primary_host=me, active_processes={me}, barrier_sync_key_prefix=str(me))
+    handler = ocp.StandardCheckpointHandler(multiprocessing_options=alone)
+    return ocp.Checkpointer(handler, multiprocessing_options=alone)
 
 
 def _named(tree: PyTree[Array | jax.ShapeDtypeStruct]) -> dict[str, Array | jax.ShapeDtypeStruct]:

@@ -24,6 +24,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from vendirl._host import cores
+from vendirl.training import processes
+from vendirl.training.processes import join as join_processes
+
+__all__ = ["averaged", "fitting", "join_processes", "offer_cores", "replicated", "spread"]
 
 SCENES = "scenes"
 LEAST_SHARE = 8
@@ -47,11 +51,24 @@ def offer_cores(least: int = 1) -> None:
 
 def fitting(share: int, pools: int) -> int:
     """The largest number of cores over which the scenes of a minibatch and the pools of memories can be spread evenly,
-    if each is to have enough to do. Of GPUs, one is enough for what few scenes do."""
+    if each is to have enough to do. Of GPUs, one is enough for what few scenes do. Of several processes each takes part
+    with as many devices as the others: at least one, however little it has to do."""
+    several = processes.count()
     if jax.default_backend() != "cpu":
-        return 1
-    most = min(jax.local_device_count(), max(1, share // LEAST_SHARE))
-    return max(d for d in range(1, most + 1) if share % d == 0 and pools % d == 0)
+        return several
+    most = min(jax.local_device_count(), max(1, share // LEAST_SHARE // several)) * several
+    return max((d for d in range(several, most + 1, several) if fits(d, share, pools)), default=several)
+
+
+def fits(devices: int, share: int, pools: int) -> bool:
+    """Whether the scenes of a minibatch and the pools of memories can be spread evenly over devices, and these over
+    the processes of the run."""
+    return share % devices == 0 and pools % devices == 0 and devices % processes.count() == 0
+
+
+def all_devices() -> list[jax.Device]:
+    """The devices of this process or, of a run over several, those of all of them."""
+    return jax.local_devices() if processes.count() == 1 else jax.devices()
 
 
 def replicated(devices: int) -> NamedSharding:
@@ -83,10 +100,17 @@ def averaged(devices: int, function: Callable[[PyTree, PyTree], Result]) -> Call
 
 
 def _mesh(devices: int) -> Mesh:
-    there = jax.local_devices()
+    each = devices // processes.count()
+    there = [device for of_process in _by_process() for device in of_process[:each]]
     if devices > len(there):
         raise ValueError(
             f"the scenes are spread over {devices} devices, but JAX has {len(there)} here; begin the program with "
             f'jax.config.update("jax_num_cpu_devices", {devices}), or run it by `vendirl train`'
         )
-    return Mesh(np.array(there[:devices]), (SCENES,))
+    return Mesh(np.array(there), (SCENES,))
+
+
+def _by_process() -> list[list[jax.Device]]:
+    """The devices of each process of the run."""
+    devices = all_devices()
+    return [[d for d in devices if d.process_index == p] for p in sorted({d.process_index for d in devices})]

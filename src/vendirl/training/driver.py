@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import os
 import shlex
@@ -14,23 +15,24 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from vendirl._host import keep_compiled_programs
-from vendirl._programs import Program
 from vendirl.algorithms import Algorithm
-from vendirl.environments import AnyEnvironment, EnvironmentFailure, refuse_untrusted
+from vendirl.environments import AnyEnvironment, EnvironmentFailure
 from vendirl.methods import Method
-from vendirl.similarity import Similarity, SkillSet, Sum
-from vendirl.training import checkpoint
+from vendirl.similarity import Similarity
+from vendirl.training import carrying, checkpoint, processes
 from vendirl.training import folder as folders
+from vendirl.training.amiss import feature_at_fault, similarity_at_fault
+from vendirl.training.attainable import Attainable
+from vendirl.training.beginning import beginning, first, has_nan, restore
 from vendirl.training.blocks import CompiledBlock, HostBlock, make_block
-from vendirl.training.going_on import TRUST, as_asked
-from vendirl.training.loop import OBSERVATIONS, Loop, Training
+from vendirl.training.going_on import as_asked
+from vendirl.training.loop import OBSERVATIONS
 from vendirl.training.notes import note_of
 from vendirl.training.owner import AlreadyOwnedError, NoLocksError
-from vendirl.training.problem import Objects, build, described, new_policy
+from vendirl.training.problem import Objects, build, new_policy
 from vendirl.training.progress import progress_bar, silent
 from vendirl.training.run import Run
 from vendirl.training.settings import Settings
@@ -55,6 +57,7 @@ def train(
     *,
     method: Method | str | object | None = None,
     learner: Algorithm | str | object | None = None,
+    init: Run | str | Path | object | None = None,
     out: str | Path | None = None,
     resume: Resume = False,
     progress: bool | Progress | None = True,
@@ -71,6 +74,8 @@ def train(
         method: what is rewarded, or its text; by default "vendirl".
         learner: the algorithm of choice, or its text; by default "ppo" or, for a published form of a method such as
             "metra-published", what its release has. Other settings that are not given follow the release too.
+        init: a run, or its folder, whose skills this one begins with: of the same body, whatever its reward, method,
+            similarity or environment. `carry` says how much of them; see `training.carrying`.
         out: a folder to save the run in; nothing is saved if None.
         resume: continue the run in that folder, bit for bit as if it had never stopped; in environments outside of JAX
             as far as the same seed and actions lead them to the same observations. "auto" does so if there is a run,
@@ -92,8 +97,12 @@ def train(
     """
     parts = {"env": env, "similarity": similarity, "skills": skills, "method": method, "learner": learner}
     given = {**settings, **{name: part for name, part in parts.items() if part is not None}}
+    if init is not None:
+        given["init"] = carrying.name_of(init)
     asked, objects, longer = as_asked(given, None if out is None or not resume else Path(out), trust)
-    return run(asked, out, resume, progress, objects, longer)
+    if isinstance(init, Run):
+        objects = dataclasses.replace(objects, begun=carrying.beginning_with(init, asked.carry, asked.init))
+    return run(asked, out, resume, progress, objects, longer, trust=trust)
 
 
 def run(
@@ -103,54 +112,62 @@ def run(
     progress: bool | Progress | None = True,
     objects: Objects = Objects(),  # noqa: B008  (it is frozen)
     longer: bool = False,
+    ceiling: Attainable | None = None,
+    trust: bool = False,
 ) -> Run:
     """Train as the settings say; see `train`. Objects take the place of what the settings name. A run that is resumed
-    has just these settings or, if `longer`, fewer steps; see `going_on`."""
+    has just these settings or, if `longer`, fewer steps; see `going_on`. A ceiling that is known is not sought."""
     if not isinstance(resume, bool) and resume != "auto":
         raise ValueError(f'resume must be True, False or "auto", but is {resume!r}')
     if resume is True and out is None:
         raise ValueError("resume needs the folder of the run: out=...")
-    if progress is True:
+    if progress is True and processes.first():
         with progress_bar() as bar:
-            return run(settings, out, resume, bar, objects, longer)
+            return run(settings, out, resume, bar, objects, longer, ceiling, trust=trust)
     report = progress if callable(progress) else silent
     keep_compiled_programs()
-    folder, there = None if out is None else Path(out), False
+    processes.expect()
+    folder, there, leads = None if out is None else Path(out), False, processes.first()
     if folder is not None and resume and not longer:
-        settings = folders.as_begun(settings, folder)
+        settings = Settings.from_json(
+            processes.as_first_says(folders.as_begun(settings, folder).to_json() if leads else None)
+        )
+    processes.agree(settings.to_json())
     asked = settings.scenes
     settings, loop = build(settings, objects)
     if longer and settings.extended and loop.method.plans_ahead:
         raise ValueError(f"{settings.method} has divided its epochs among the skills, so it cannot be given more steps")
+    known = processes.as_first_says(folder is not None and (folder / "settings.json").exists())
+    begun = None if known else beginning(settings, objects, trust)
+    if begun is not None:  # refuses what does not fit before anything is written or compiled
+        eqx.filter_eval_shape(lambda key: begun(new_policy(settings, loop, key), loop), jax.random.key(0))
     with contextlib.ExitStack() as held:
         if folder is not None:
-            with _saving(folder):
-                there = held.enter_context(
-                    folders.claimed(folder, settings, "auto" if resume == "auto" else bool(resume), longer)
-                )
+            with processes.refused_together(), _saving(folder):
+                if leads:
+                    there = held.enter_context(
+                        folders.claimed(folder, settings, "auto" if resume == "auto" else bool(resume), longer)
+                    )
+            there = processes.as_first_says(there)
         stopping = held.enter_context(Stopping())
-        this = _first(settings, loop)
+        this = first(settings, loop, None if there else begun)
         if not there:
             this.note = note_of(settings, asked, loop)
         if isinstance(report, progress_bar):
             report.begin(this)
-        if folder is not None:
+        if folder is not None and leads:
             this.folder, this.owner = folder, True
             held.callback(setattr, this, "owner", False)
+            if settings.init and not there:
+                with _saving(folder):
+                    carrying.keep(folder, this.first, folders.fingerprint(settings))
         if folder is not None and there:
-            folders.check_versions(folder)
-            with _saving(folder):
-                _restore(this, folder, put_aside=True)
-                if longer and this.done != settings.extended:
-                    raise ValueError(
-                        f"the newest checkpoint in {folder} cannot be read, so that the run is at epoch {this.done}; "
-                        f"go on with it as it was first, and give it more steps then: {_command(folder)}"
-                    )
-                if longer:
-                    folders.lengthen(folder, settings)
-                if this.done + loop.block <= this.epochs:
-                    folders.put_results_aside(folder, settings.extended)
-                folders.truncate_history(folder, this.done)
+            with processes.refused_together():
+                if leads:
+                    _go_on(this, folder, longer)
+            arrays, static = eqx.partition(this.training, eqx.is_array)
+            this.training = eqx.combine(processes.of_first(arrays), static)
+        this.found_ceiling = this.found_ceiling or ceiling
         start = time.perf_counter()
         block = make_block(loop, this.training, settings.seeds, settings.seed)
         this.compile_seconds = time.perf_counter() - start
@@ -160,6 +177,10 @@ def run(
                 this.save_results()
         except (Asked, KeyboardInterrupt):
             raise _stopped(this, stopping) from None
+        except processes.LostError as error:
+            _save(this)
+            where = _how_to_resume(this, f"at epoch {this.done}")
+            raise processes.LostError(f"{error}. Training stopped{where}") from None
         except EnvironmentFailure as failure:
             if stopping.signal is not None:  # whoever ends the run ends its environment too
                 raise _stopped(this, stopping) from None
@@ -178,6 +199,23 @@ def run(
     return this
 
 
+def _go_on(this: Run, folder: Path, longer: bool) -> None:
+    """Bring a run to where it was, and its folder with it; if `longer`, to train for more steps."""
+    folders.check_versions(folder)
+    with _saving(folder):
+        restore(this, folder, put_aside=True)
+        if longer and this.done != this.settings.extended:
+            raise ValueError(
+                f"the newest checkpoint in {folder} cannot be read, so that the run is at epoch {this.done}; "
+                f"go on with it as it was first, and give it more steps then: {_command(folder)}"
+            )
+        if longer:
+            folders.lengthen(folder, this.settings)
+        if this.done + this.loop.block <= this.epochs:
+            folders.put_results_aside(folder, this.settings.extended)
+        folders.truncate_history(folder, this.done)
+
+
 def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress, stopping: Stopping) -> None:
     """Train a run to its end, and save it now and then."""
     static = eqx.filter(this.training, eqx.is_array, inverse=True)
@@ -186,11 +224,12 @@ def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress, stoppi
     # A run that was given more steps, and then fell back behind that point, may end less than a block too early.
     while this.done + this.loop.block <= this.epochs:
         start = time.perf_counter()
+        stopping.signal = processes.meet(stopping.signal, eqx.filter(this.training.policy, eqx.is_array))
         with stopping.at_once(isinstance(block, HostBlock)):
             arrays, metrics = jax.block_until_ready(block(eqx.filter(this.training, eqx.is_array)))
         amiss = [name for name, finite in metrics.pop("finite").items() if not np.all(finite)]
         metrics.pop(OBSERVATIONS)
-        if amiss or _has_nan(arrays):
+        if amiss or has_nan(arrays):
             _save(this)
             _stop(this, amiss or ["weights"])
         this.training = eqx.combine(arrays, static)
@@ -248,94 +287,6 @@ def _saving(folder: Path | None) -> Iterator[None]:
         raise told from None
 
 
-def load(
-    folder: str | Path,
-    env: AnyEnvironment | Callable[..., Any] | object | None = None,
-    similarity: Similarity | str | object | None = None,
-    method: Method | str | object | None = None,
-    learner: Algorithm | str | object | None = None,
-    *,
-    trust: bool = False,
-) -> Run:
-    """A saved run, at its newest checkpoint.
-
-    Args:
-        folder: of the run.
-        env, similarity, method, learner: what the run was given as an object that its text cannot rebuild, such as an
-            environment of your own or `mmd().on(lambda observation: ...)`.
-        trust: whether the environment that the folder names may be made whatever it is. Otherwise one that would
-            import a module, such as "gymnasium:module:Name-v0", is refused; see SECURITY.md.
-    """
-    folder = Path(folder)
-    settings = folders.read_settings(folder)
-    if env is None and not trust:
-        refuse_untrusted(settings.env, folder, TRUST)
-    given, _ = described(
-        settings.env if env is None else env,
-        settings.similarity if similarity is None else similarity,
-        settings.method if method is None else method,
-        settings.learner if learner is None else learner,
-        settings.episode_length,
-    )
-    this = begin(settings, given)
-    this.folder = folder
-    _restore(this, folder)
-    return this
-
-
-def begin(settings: Settings, objects: Objects = Objects()) -> Run:  # noqa: B008
-    """A run at its first epoch, without a folder."""
-    return _first(*build(settings, objects))
-
-
-def _first(settings: Settings, loop: Loop) -> Run:
-    def start(key):
-        policy_key, key = jax.random.split(key)
-        return loop.start(new_policy(settings, loop, policy_key), key)
-
-    # One program, not a hundred; a seed at a time, since batches of LAPACK's decompositions, which make the first
-    # weights, have been seen to wait for each other for ever on two cores.
-    compiled = Program(start)
-    keys = [jax.random.key(settings.seed + i) for i in range(settings.seeds)]
-    each = [jax.block_until_ready(compiled(key)) for key in keys]
-    training = each[0] if settings.seeds == 1 else _stacked(each)
-    return Run(settings, loop, training, training.policy)
-
-
-def _restore(this: Run, folder: Path, put_aside: bool = False) -> None:
-    """Bring a run to where its newest checkpoint left it; only who owns the folder may put aside what is damaged."""
-    this.found_ceiling = folders.known_ceiling(folder, this.settings.skills)
-
-    def wrong(epoch: int, arrays: Training) -> str | None:
-        theirs = np.unique(np.asarray(arrays.epoch)).tolist()
-        if theirs != [epoch]:
-            return f"it is named after epoch {epoch}, but was made at epoch {theirs[0]}"
-        if epoch > this.epochs:
-            return f"it was made at epoch {epoch}, but the run has {this.epochs}"
-        return "its weights are not numbers" if _has_nan(arrays) else None
-
-    arrays, static = eqx.partition(this.training, eqx.is_array)
-    known = folders.fingerprints(folder, this.settings)
-    found = checkpoint.newest(folder / "checkpoints", arrays, known, wrong, put_aside)
-    if found is not None:
-        this.training = eqx.combine(found, static)
-        this.saved_epoch = this.done
-        this.history = folders.read_history(folder, this.done)
-        this.wall_seconds = this.history[-1]["wall_seconds"] if this.history else 0.0
-
-
-def _has_nan(arrays: Training) -> bool:
-    """Whether a weight of the skills is not a number."""
-    weights = jax.tree.leaves(eqx.filter(arrays.policy, eqx.is_inexact_array))
-    return any(bool(np.isnan(np.asarray(leaf)).any()) for leaf in weights)
-
-
-def _stacked(each: list[Training]) -> Training:
-    """The seeds' states of training as one, whose arrays have a leading axis of seeds."""
-    arrays, static = zip(*(eqx.partition(training, eqx.is_array) for training in each), strict=True)
-    return eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), static[0])
-
-
 def _stop(this: Run, amiss: list[str]) -> None:
     """Say what became infinite or NaN, where it came from, and how to go on."""
     done, steps = this.env_steps, this.settings.scenes * this.loop.steps_of_an_epoch * this.loop.block
@@ -343,33 +294,14 @@ def _stop(this: Run, amiss: list[str]) -> None:
     saved = _how_to_resume(this, "at the last good epoch")
     if OBSERVATIONS in amiss:
         raise EnvironmentFailure(
-            f"the environment {this.settings.env} returned NaN or infinity {when}{_feature_at_fault(this)}. Training "
+            f"the environment {this.settings.env} returned NaN or infinity {when}{feature_at_fault(this)}. Training "
             f"stopped{saved}"
         )
     names = ", ".join(name for name in amiss)
     raise NonFiniteRewardError(
-        f"{names} became infinite or NaN {when} of the method {this.settings.method}{_similarity_at_fault(this)}. "
+        f"{names} became infinite or NaN {when} of the method {this.settings.method}{similarity_at_fault(this)}. "
         f"Training stopped{saved}"
     )
-
-
-def _feature_at_fault(this: Run) -> str:
-    """The first feature that is not finite when the skills act as they do now, if there is one."""
-    points = this.rollout(deterministic=False)
-    for feature, name in enumerate(this.environment.feature_names):
-        if not np.isfinite(points[..., feature]).all():
-            return f", first seen in the feature {name!r}"
-    return ""
-
-
-def _similarity_at_fault(this: Run) -> str:
-    """The part of the similarities whose kernel matrix is not finite for the current skills."""
-    points = SkillSet(jnp.asarray(this.rollout(deterministic=False)))
-    for similarity in this.loop.method.similarities:
-        for part in similarity.terms if isinstance(similarity, Sum) else (similarity,):
-            if not np.isfinite(part.matrix(part.summaries(points))).all():
-                return f", from the similarity {part}"
-    return ", though its similarity is finite for the skills as they are now" if this.loop.method.similarities else ""
 
 
 def _how_to_resume(this: Run, where: str) -> str:

@@ -16,9 +16,10 @@ from typing import Any
 
 from vendirl.environments import refuse_untrusted
 from vendirl.training import checkpoint
+from vendirl.training.bodies import same_world
 from vendirl.training.problem import Objects, described
 from vendirl.training.reading import read_settings
-from vendirl.training.recipes import as_published
+from vendirl.training.recipes import recommended
 from vendirl.training.settings import Settings
 
 TRUST = "say so with --trust on the command line, or trust=True in Python"
@@ -26,14 +27,17 @@ TRUST = "say so with --trust on the command line, or trust=True in Python"
 
 def as_asked(given: Mapping[str, Any], folder: Path | None, trust: bool = False) -> tuple[Settings, Objects, bool]:
     """The settings and objects that were given by name, the rest as in the run in a folder, if there is one, or else as
-    usual, or as the release of a published form has it; and whether that run is given more steps."""
+    usual, as the release of a published form has it, or as suits the environment; and whether that run is given more
+    steps."""
     there = folder is not None and (folder / "settings.json").exists()
     theirs = read_settings(folder) if there and folder is not None else Settings()
     if there and "env" not in given and not trust:
         refuse_untrusted(theirs.env, folder, TRUST)
+    if there and "env" in given:
+        given = {**given, "env": same_world(theirs.env, given["env"])}
     asked: dict[str, Any] = {
         **{field.name: getattr(theirs, field.name) for field in dataclasses.fields(theirs)},
-        **(given if there else as_published(given.get("method", theirs.method), given)),
+        **(given if there else recommended(given.get("method", theirs.method), given)),
     }
     parts = [asked[name] for name in ("env", "similarity", "method", "learner", "episode_length")]
     objects, texts = described(*parts)

@@ -21,7 +21,8 @@ from vendirl.environments.checking import check
 from vendirl.methods import Method, Problem, parse_method
 from vendirl.similarity import Similarity, parse
 from vendirl.skills.policy import SkillPolicy
-from vendirl.training.devices import fitting, offer_cores
+from vendirl.training import processes
+from vendirl.training.devices import fits, fitting, offer_cores
 from vendirl.training.loop import Loop
 from vendirl.training.settings import Settings
 from vendirl.training.visited import coverage_of
@@ -29,6 +30,10 @@ from vendirl.training.visited import coverage_of
 Thing = TypeVar("Thing")
 OBJECT = "object:"
 """What the text of an environment begins with that was an object."""
+
+
+Begun = Callable[[SkillPolicy, Loop], SkillPolicy]
+"""Makes of new skills those that a run begins with, and refuses what does not fit its loop."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Objects:
     similarity: Similarity | None = None
     method: Method | None = None
     algorithm: Algorithm | None = None
+    begun: Begun | None = None
 
 
 def described(
@@ -71,7 +77,7 @@ def build(settings: Settings, objects: Objects = Objects()) -> tuple[Settings, L
     """The loop that settings and objects describe, and the settings with what was decided on the way. Anything
     impossible is refused here, before anything compiles."""
     settings.check()
-    offer_cores(settings.devices)  # first, since making an environment may use JAX
+    offer_cores(settings.devices // processes.count())  # first, since making an environment may use JAX
     environment = objects.environment
     if environment is None:
         environment = _environment(settings)
@@ -121,6 +127,8 @@ def _loop(
         refill=settings.refill,
         synchronise=settings.synchronise,
         episodes=settings.episodes,
+        every=settings.every,
+        keep=settings.keep,
         extended=settings.extended,
     )
     method = method.bind(problem)
@@ -215,23 +223,27 @@ def _steps_of_an_epoch(settings: Settings, T: int) -> int:
 
 def _devices(settings: Settings, environment: AnyEnvironment, method: Method, algorithm: Algorithm) -> int:
     """Over how many devices the scenes are spread: as many as asked for, or as many as help."""
-    if settings.devices == 1:
+    several = processes.count()
+    if settings.devices == 1 and several == 1:
         return 1
-    outside = isinstance(environment, HostEnvironment)
-    if outside or not algorithm.spreads or not method.spreads:
-        if settings.devices:
-            reason = (
-                "its steps are made outside JAX" if outside else f"{algorithm.name} with {settings.method} needs one"
-            )
-            raise ValueError(f"devices={settings.devices}: {settings.env} cannot be spread, since {reason}; use 1")
+    if isinstance(environment, HostEnvironment):
+        if settings.devices > 1 or several > 1:
+            what = f"devices={settings.devices}" if several == 1 else f"a run over {several} processes"
+            raise ValueError(f"{what}: {settings.env} cannot be spread, since its steps are made outside JAX; use 1")
         return 1
+    if not settings.devices and several == 1 and not (algorithm.spreads and method.spreads):
+        return 1  # more would not help
     pools = math.gcd(*method.pools)  # of no pool: 0, which everything divides; one memory is on all devices
     share = algorithm.minibatch(settings.scenes)
-    if not settings.devices:
-        return fitting(share, pools)
-    if share % settings.devices or pools % settings.devices:
+    found = settings.devices or fitting(share, pools)
+    if found % several:
         raise ValueError(
-            f"devices={settings.devices}: the scenes of a minibatch and the memories of the pool cannot be spread "
+            f"devices={found}: {several} processes train this run, each with as many devices as the others; use a "
+            f"multiple of {several}, or 0 for as many as help"
+        )
+    if not fits(found, share, pools):
+        raise ValueError(
+            f"devices={found}: the scenes of a minibatch and the memories of the pool cannot be spread "
             f"evenly over so many; use one of {divisors(math.gcd(share, pools))}"
         )
-    return settings.devices
+    return found

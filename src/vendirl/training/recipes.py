@@ -1,5 +1,6 @@
-"""Published forms of methods (`methods.published`) and the settings of a run: what their releases say, what was asked
-for, and where the two differ."""
+"""The settings of a run that was not told everything: what was asked for, else what the release of a method's published
+form says (`methods.published`), else what suits the body (`bodies`) or the task (`tasks`); and what a run says of it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 from vendirl._text import written
 from vendirl.algorithms import Algorithm
 from vendirl.methods import Method, Published, parse_method, terms
+from vendirl.training import bodies, tasks
 from vendirl.training.settings import Settings, learner_of
 
 
@@ -28,25 +30,43 @@ def published_form(method: object) -> Published | None:
     return found[0] if found else None
 
 
-def as_published(method: object, asked: Mapping[str, Any], given: Collection[str] | None = None) -> dict[str, Any]:
-    """Settings that were asked for and, for those that were not, what the method's release says, if it has one.
+def recommended(method: object, asked: Mapping[str, Any], given: Collection[str] | None = None) -> dict[str, Any]:
+    """Settings that were asked for and, for those that were not, what the method's release says, if it has one, or what
+    suits the environment.
 
     Args:
         method: the method, or its text.
         asked: settings by name; those of a learner as an object, or as a dictionary of some of them.
         given: which of them were given explicitly, such as "scenes" or "sac.updates"; all of them if None.
     """
-    form = published_form(method)
-    if form is None:
-        return dict(asked)
-    settings = dict(asked)
-    for name, theirs in form.run_settings().items():
+    form, settings = published_form(method), dict(asked)
+    env, learner = (asked.get(name, getattr(Settings(), name)) for name in ("env", "learner"))
+    if isinstance(env, str):
+        settings["env"] = env = bodies.world_of(env)
+    defaults = {**_suits(method, env, learner), **(form.run_settings() if form else {})}
+    for name, theirs in defaults.items():
         mine = asked.get(name)
         if isinstance(theirs, Algorithm):
             settings[name] = _with_explicit(theirs, mine, name, given)
         elif name not in asked or (given is not None and name not in given):
             settings[name] = theirs
     return settings
+
+
+def _suits(method: object, env: object, learner: object) -> dict[str, Any]:
+    """What suits an environment: the task that it sets, if that is all that is rewarded, or else its body."""
+    if isinstance(method, str):
+        try:
+            method = parse_method(method)
+        except ValueError:
+            return {}
+    if not isinstance(method, Method):
+        return {}
+    if method.name == "environment":
+        return tasks.suits(env, learner)
+    if not isinstance(env, str):
+        return {}
+    return bodies.suits(env, published_form(method) is None, method.space(2).discrete)
 
 
 def _with_explicit(theirs: Algorithm, mine: Any, name: str, given: Collection[str] | None) -> Algorithm:
@@ -58,6 +78,28 @@ def _with_explicit(theirs: Algorithm, mine: Any, name: str, given: Collection[st
     fields = [field.name for field in dataclasses.fields(theirs)]
     asked = [field for field in fields if given is None or f"{name}.{field}" in given]
     return dataclasses.replace(theirs, **{field: getattr(mine, field) for field in asked})
+
+
+def said_of_defaults(method: Method, settings: Settings, learner: Algorithm) -> str | None:
+    """In one sentence, which settings a run has because they suit its environment; None if there are none."""
+    usual, found = Settings(), []
+    for name, theirs in _suits(method, settings.env, learner.name).items():
+        if isinstance(theirs, Algorithm):
+            found += _as_there(theirs, learner, getattr(usual, name)) if learner.name == theirs.name else []
+        elif getattr(settings, name) == theirs != getattr(usual, name):
+            found.append(f"{name}={written(theirs)}")
+    body = bodies.body_of(settings.env.partition("(")[0].rstrip())
+    if body is not None and body.world and bodies.world_of(settings.env) == settings.env:
+        found.insert(0, f"env={settings.env}")
+    what = "the task" if method.name == "environment" else f"a body {body.kind}" if body else ""
+    return f"settings that suit {what}, where nothing else was asked for: {', '.join(found)}" if found else None
+
+
+def _as_there(theirs: Algorithm, mine: Algorithm, usual: Algorithm) -> list[str]:
+    """The settings of a learner that are as suits an environment, and not as usual."""
+    names = [field.name for field in dataclasses.fields(theirs)]
+    triples = [(name, *(_plain(getattr(x, name)) for x in (theirs, mine, usual))) for name in names]
+    return [f"{theirs.name}.{name}={written(a)}" for name, a, b, c in triples if a == b != c]
 
 
 def said_of_form(method: Method, settings: Settings, learner: Algorithm) -> str | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import io
 import json
 from collections.abc import Sequence
@@ -42,7 +43,8 @@ from vendirl.skills.portable import Policy
 from vendirl.skills.rollout import Transition, act_out
 from vendirl.training import checkpoint
 from vendirl.training import folder as folders
-from vendirl.training.attainable import Attainable, attainable
+from vendirl.training.attainable import Attainable
+from vendirl.training.ceilings import ceiling_of
 from vendirl.training.folder import write_figure
 from vendirl.training.loop import Loop, Training
 from vendirl.training.owner import owning
@@ -150,6 +152,10 @@ class Run:
             return tree
         arrays, static = eqx.partition(tree, eqx.is_array)
         return eqx.combine(jax.tree.map(lambda leaf: leaf[seed], arrays), static)
+
+    def method_state(self, seed: int) -> PyTree:
+        """What the method has learned in one of the seeds, counted from 0."""
+        return self._of_seed(self.training.method, seed)
 
     @property
     def best(self) -> int:
@@ -271,11 +277,7 @@ class Run:
     def ceiling(self) -> Attainable:
         """The attainable score, computed when first asked for."""
         if self.found_ceiling is None:
-            n, q = self.settings.skills, self.settings.order
-            known = (f"{self.settings.env} {self.environment!r}", str(self.similarity), n, q)
-            if known not in _ceilings:  # other methods in the same world have the same
-                _ceilings[known] = attainable(self.environment, self.similarity, n, q=q)
-            self.found_ceiling = _ceilings[known]
+            self.found_ceiling = ceiling_of(self.settings, self.loop.problem)
         return self.found_ceiling
 
     @property
@@ -363,10 +365,12 @@ class Run:
                 data = self.episodes(seed=seed, episodes=KEPT, deterministic=False, untrained=untrained)
                 write_npz(place / name, data)
             write_figure(self.figure(seed), place / "figure.png")
+        gc.collect()  # a figure is a knot of 5 MB, and Python looks for such the more rarely the more a process holds
         write_atomically(folder / "summary.json", json.dumps(self.summary(), indent=2) + "\n")
 
     def __repr__(self) -> str:
-        asked, trained = self.settings, f"{self.env_steps:,} of {self.epochs * self._steps_per_epoch:,} steps"
+        asked, each = self.settings, self.settings.scenes * self.loop.steps_of_an_epoch
+        trained = f"{self.env_steps:,} of {self.epochs * each:,} steps"
         lines = [
             f"Run: {asked.skills} skills of {asked.method} in {asked.env}, {trained}"
             + (f", {asked.seeds} seeds" if asked.seeds > 1 else ""),
@@ -387,10 +391,5 @@ class Run:
         self.figure().savefig(picture, format="svg")
         return preformatted(repr(self)) + picture.getvalue()
 
-    @property
-    def _steps_per_epoch(self) -> int:
-        return self.settings.scenes * self.loop.steps_of_an_epoch
-
 
 _act_out = Recent(act_out)
-_ceilings: dict[tuple[str, str, int, float], Attainable] = {}

@@ -8,27 +8,28 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from vendirl._checks import Bounds, check_settings, finite_number, nearest, one_of, shown, some_of
+from vendirl._checks import (
+    Bounds,
+    check_settings,
+    finite_number,
+    nearest,
+    number_or_auto,
+    of_anything,
+    one_of,
+    shown,
+    some_of,
+)
 from vendirl.algorithms import PPO, SAC, Algorithm, parse_learner
 from vendirl.memory import Transform
 from vendirl.skills.networks import ACTIVATIONS
 from vendirl.training.budget import MOST_EPOCHS, Rounding, epochs_within
 
-Made = TypeVar("Made")
 
-
-def _of_anything(cls: type[Made]) -> type[Made]:
-    """Say that a dataclass, whose fields say what it holds, is made of anything: it refuses what is wrong in words."""
-    kinds = vars(cls)["__init__"].__annotations__
-    kinds.update({name: Any for name in kinds if name != "return"})
-    return cls
-
-
-@_of_anything
+@of_anything
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """Learn a set of skills that are diverse in the sense of a similarity.
@@ -53,6 +54,10 @@ class Settings:
             eighth where steps are costly.
         synchronise: With --refill off, after how many epochs all memories are refilled together.
         episodes: How many trajectories of each skill the memory holds.
+        every: How many steps share a score, whose change is spread evenly over them: 1 scores each step; auto does so
+            up to some hundred skills, above which scoring would take most of the time.
+        keep: For how many epochs memories, and what is computed of them alone, are kept before they are refilled.
+            With very many skills more than 1 is much faster, but others than the current skills are then compared.
         epoch: For how many episodes a scene follows one skill before the memory is refilled. It may be a fraction.
         updates: How often the skills are updated in each epoch.
         reward: How the score becomes a reward: the score itself (raw), its change (derivative), the score less the
@@ -74,6 +79,10 @@ class Settings:
         rounding: How steps become whole epochs: down, so that there are never more than asked for; or nearest, to
             whole blocks of ten epochs, at least one, as in runs that are older than the choice.
         extended: After how many epochs the run was given more steps than before; 0 if it never was.
+        init: The folder of a run whose skills this one begins with, rather than with new ones. It must be of the same
+            body, and have as many skills and the same networks; of several seeds the best is taken.
+        carry: What is carried over from there: the actor; trunk, which leaves out its last layer; or all, the critic
+            too.
     """
 
     env: str = "point"
@@ -89,6 +98,8 @@ class Settings:
     refill: str = "auto"
     synchronise: int = 10
     episodes: int = 1
+    every: int | str = "auto"
+    keep: int = 1
     epoch: float = 1.0
     updates: int = 1
     reward: Transform = "derivative"
@@ -108,6 +119,8 @@ class Settings:
     cell: float = 1.0
     rounding: Rounding = "down"
     extended: int = 0
+    init: str = ""
+    carry: str = "actor"
 
     bounds: ClassVar[Mapping[str, Bounds]] = {
         "seed": (0, 2**32 - 1),
@@ -117,6 +130,7 @@ class Settings:
         "episode_length": (1, 10**9),
         "devices": (0, 10**6),
         "synchronise": (1, 10**9),
+        "keep": (1, 10**9),
         "episodes": (1, 10**6),
         "updates": (1, 10**6),
         "extended": (0, MOST_EPOCHS),
@@ -143,6 +157,8 @@ class Settings:
         one_of(self.reward, get_args(Transform), "reward")
         one_of(self.rounding, get_args(Rounding), "rounding")
         one_of(self.activation, list(ACTIVATIONS), "activation")
+        number_or_auto(self.every, "every")
+        one_of(self.carry, ("actor", "trunk", "all"), "carry")
         if self.seed + self.seeds > 2**32:
             raise ValueError(
                 f"seed must be at most 2**32 - {shown(self.seeds)}, since there are {shown(self.seeds)} seeds, but is "
@@ -201,9 +217,10 @@ class Settings:
             raise ValueError(f"these settings are from another version: {names} are not known")
         usual: dict[str, Algorithm] = {"ppo": PPO(), "sac": SAC()}
         learners = {name: learner_of(usual[name], data.get(name, {}), name) for name in usual}
-        # Runs that do not say over how many devices they were spread, or how they were rounded, are older than the
-        # choice.
-        found = cls(**{"devices": 1, "rounding": "nearest", **data, **learners})
+        # Runs that do not say over how many devices they were spread, how they were rounded, or which steps were scored
+        # are older than the choice.
+        before = {"devices": 1, "rounding": "nearest", "every": 1}
+        found = cls(**{**before, **data, **learners})
         found.check()
         return found
 

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 from vendirl.data import Trajectories
-from vendirl.training.driver import load
+from vendirl.training.beginning import load
 from vendirl.training.run import KEPT
 
 

@@ -25,8 +25,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, Shaped, UInt32
 
+from vendirl.memory.memory import border_of
 from vendirl.memory.reward import Following, Transform
 from vendirl.score.border import Border
+from vendirl.score.dual import Dual
 from vendirl.similarity import Similarity
 from vendirl.wrappers.scene import Memory, Scene, checked, checked_transform, standing_still, where
 
@@ -84,14 +86,14 @@ class Kept(eqx.Module):
 
     Attributes:
         memory: M.
-        border: that of M's kernel.
+        border: that of M.
         following: the skill in the present episode.
         key: for the next episode.
         first: where each episode begins, or None if it begins anew.
     """
 
     memory: Memory
-    border: Border
+    border: Border | Dual
     following: Following
     key: Keys
     first: dict[str, Any] | None
@@ -155,7 +157,7 @@ class VendiEnv:
         zero = jnp.zeros(len(points), jnp.float32)
         sums = dict.fromkeys(("sum_reward", "length", *state.metrics), zero)
         counts = {"steps": zero, "truncation": zero, "episode_done": zero, "episode_metrics": sums}
-        score = jax.vmap(lambda border, f: border.scores(f.skill, f.row[None])[0])(border, following)
+        score = jax.vmap(lambda border, f: f.score(k, border))(border, following)
         told = {"vendi_score": score, "environment_reward": zero, "features": points}
         return self._told(state, Kept(memory, border, following, keys[:, 2], first), counts | told)
 
@@ -190,9 +192,9 @@ class VendiEnv:
         following = jax.vmap(Following.start)(kept.memory, jnp.asarray(skill, jnp.int32))
         return self._told(raw, dataclasses.replace(kept, following=following), info)
 
-    def _begin(self, k: Similarity, memory: Memory, key: PRNGKeyArray) -> tuple[Border, Following]:
+    def _begin(self, k: Similarity, memory: Memory, key: PRNGKeyArray) -> tuple[Border | Dual, Following]:
         following = Following.start(memory, jax.random.randint(key, (), 0, self.skills))
-        return Border.of(memory.kernel, self.q, k.psd), following
+        return border_of(k, memory, self.q), following
 
     def _restart(self, k: Similarity, over: Bool[Array, " E"], kept: Kept, state: State) -> tuple[Kept, State]:
         """Store the episodes that are over and begin the next ones."""

@@ -23,8 +23,8 @@ from gymnasium.vector.utils import batch_space
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from vendirl.data import Trajectories
+from vendirl.memory.memory import border_of
 from vendirl.memory.reward import Transform
-from vendirl.score.border import Border
 from vendirl.similarity import Similarity
 from vendirl.wrappers.scene import Memory, Scene, checked, checked_transform, standing_still, where
 from vendirl.wrappers.worlds import Infos, JaxVectorEnv, Mask, Seen, as_gymnasium, final_observations, given
@@ -296,7 +296,7 @@ def _begin(
     q: float,
 ) -> Scene:
     """The scenes, of which some begin an episode."""
-    border = Border.of(memory.kernel, q, similarity.psd)
+    border = border_of(similarity, memory, q)
     begun = jax.vmap(lambda skill: Scene.begin(memory, border, skill))(jnp.asarray(skills))
     return begun if scenes is None else where(jnp.asarray(starting), begun, scenes)
 

@@ -20,6 +20,7 @@ from vendirl.memory import FadingMemory, SkillMemory
 from vendirl.memory.queue import Fading, Queue
 from vendirl.memory.reward import Following, Transform
 from vendirl.score.border import Border
+from vendirl.score.dual import Dual
 from vendirl.similarity import Similarity, parse
 
 Memory = SkillMemory | FadingMemory
@@ -32,15 +33,15 @@ class Scene(eqx.Module):
     Attributes:
         following: the skill, moving.
         memory: M as it was when the episode began, without the queues, which only `following` needs.
-        border: that of M's kernel.
+        border: that of M.
     """
 
     following: Following
     memory: Memory
-    border: Border
+    border: Border | Dual
 
     @classmethod
-    def begin(cls, memory: Memory, border: Border, skill: Int[Array, ""]) -> Scene:
+    def begin(cls, memory: Memory, border: Border | Dual, skill: Int[Array, ""]) -> Scene:
         """Begin an episode of a skill."""
         return cls(Following.start(memory, skill), _without_queues(memory), border)
 

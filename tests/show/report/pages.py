@@ -19,7 +19,7 @@ def missing():
     return "" if pathlib.Path(CHROMIUM).exists() else "browser tests need chromium: apt install chromium"
 
 
-needs_browser = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.xdist_group("browser")]
+needs_browser = pytest.mark.skipif(bool(missing()), reason=missing())
 
 
 def set_time(page, t):

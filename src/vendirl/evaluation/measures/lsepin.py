@@ -22,8 +22,9 @@ def lsepin(data: Trajectories, features: Features = None, bin: Bin = None) -> Me
     since skills are equally likely whatever their share of the data. Between 0 (some skill does what the others do
     together) and the entropy of a coin that falls heads once in n. Small cells with few visits bias it upwards.
 
-    The minimum over skills of I(S; z) is what the paper's public reviews quote; that 1_z stands for "is it skill z or
-    not", and that cells stand for states, is how it is read here.
+    Of the paper (arXiv:2506.10629) the abstract and the opening were read, which call it a measure of disentanglement
+    and do not define it. The minimum over skills of I(S; z) is what its public reviews quote; that 1_z stands for "is
+    it skill z or not", and that cells stand for states, is how it is read here.
 
     Args:
         data: skill data.

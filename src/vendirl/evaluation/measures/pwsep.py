@@ -23,8 +23,9 @@ def pwsep(data: Trajectories, features: Features = None, points: int = 256, seed
     and λ is one linear program. It takes a sample of equally many observations of each skill, so that skills that
     do the same are a little apart; more `points` make that less, and take longer. More than 16 skills are refused.
 
-    The equation is written from memory of the paper, and was not compared with its text, where it is an objective that
-    skills are trained by one after another rather than a number that is reported.
+    The paper's abstract (arXiv:2506.10629) says that PWSEP is an algorithm that can find all optimal initial policies.
+    The equation is written from memory, and was not compared with the text that defines it, where it is an objective
+    that skills are trained by one after another rather than a number that is reported.
 
     Args:
         data: skill data.

@@ -12,8 +12,9 @@ def wsep(mean: Measure) -> Measure:
 
     That is n (n - 1) times the mean over pairs, and so grows with the number of skills; the mean does not.
 
-    Public texts about the paper say that Wasserstein distance takes the place of KL divergence between the states of
-    skills; the sum over ordered pairs is written from memory of it, and was not compared with its text.
+    The paper's abstract (arXiv:2506.10629) says that Wasserstein distance takes the place of KL divergence, in an
+    objective that skills are trained by. The sum over ordered pairs is written from memory, and was not compared with
+    the text that defines it.
 
     Args:
         mean: what `pairwise_wasserstein` found, whose settings these are too.

@@ -24,6 +24,7 @@ PARTS = ("labels", "features", "episodes", "results")  # of a set, without which
 SCRIPTS = (
     "payload",
     "lists",
+    "map",
     "elements",
     "words",
     "colours",

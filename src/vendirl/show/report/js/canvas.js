@@ -112,7 +112,7 @@ function paint(set, i) {
     context.beginPath();
     context.rect(...view.slice(4));
     context.clip();
-    context.lineWidth = 1.5;
+    context.lineWidth = numerous(set) ? 0.7 : 1.5;
     context.lineJoin = "round";
     context.globalAlpha = opacityOf(set);
     set.visible.forEach((shown, k) => shown && trace(context, set, k, view, on ? set.upTo : 0, state.t));

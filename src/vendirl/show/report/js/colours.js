@@ -43,8 +43,10 @@ function colour(k, n) {
   }
   return wheel.get(key);
 }
-const dash = (k, n) => (n <= OKABE_ITO.length ? "solid" : DASHES[k % DASHES.length]);
-const mark = (k, n) => (n <= OKABE_ITO.length ? "circle" : MARKS[k % MARKS.length]);
+// Very many are told apart by pointing at them, and are calmer all alike.
+const uniform = (n) => n <= OKABE_ITO.length || n > MANY;
+const dash = (k, n) => (uniform(n) ? "solid" : DASHES[k % DASHES.length]);
+const mark = (k, n) => (uniform(n) ? "circle" : MARKS[k % MARKS.length]);
 
 function swatch(k, n) {
   const dashes = { solid: null, dash: "6 3", dot: "2 2", dashdot: "6 2 2 2" }[dash(k, n)];

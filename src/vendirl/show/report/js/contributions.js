@@ -15,11 +15,20 @@ function drawSkills(set, i) {
       }),
       element("b", { style: `left:${at(0)}%` }),
     );
+  // Of very many only the ends are listed; the map has all.
+  const many = numerous(set), ends = 12, byAdds = range(n).sort((a, b) => adds[b] - adds[a]);
+  const listed = many ? [...byAdds.slice(0, ends), ...byAdds.slice(-ends)] : ordered(set);
   const named = (k) =>
     element("span", { class: "named", title: set.labels[k] }, swatch(k, n), short(set.labels[k], 18));
-  return box.replaceChildren(
+  box.replaceChildren(
+    ...(many
+      ? [
+          box.querySelector(".plot") || plotBox("map", i, "kernel", `A map of ${n} skills, coloured by what each adds`),
+          absent(`Alike skills lie near each other. Below: the ${ends} that add most, and the ${ends} that add least.`),
+        ]
+      : []),
     scroll(
-      "What each skill adds",
+      many ? "What some skills add" : "What each skill adds",
       element(
         "table", {},
         head([
@@ -28,7 +37,7 @@ function drawSkills(set, i) {
         ]),
         element(
           "tbody", {},
-          ordered(set).map((k) =>
+          listed.map((k) =>
             element(
               "tr", pointing(i, k), element("th", { scope: "row" }, named(k)),
               element("td", { class: "number" }, number(adds[k], 3)),
@@ -44,4 +53,5 @@ function drawSkills(set, i) {
       ),
     ),
   );
+  return many ? drawMap(set, i) : null;
 }

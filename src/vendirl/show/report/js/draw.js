@@ -4,8 +4,7 @@ function drawResults() {
   if (!senses.length) return [];
   groups.forEach(drawScore);
   return sets.flatMap((set, i) => {
-    drawSkills(set, i);
-    return [drawKernel(set, i), drawSpectrum(set, i), drawProfile(set, i)];
+    return [drawSkills(set, i), drawKernel(set, i), drawSpectrum(set, i), drawProfile(set, i)];
   });
 }
 

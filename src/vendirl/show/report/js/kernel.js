@@ -54,7 +54,13 @@ function drawKernel(set, i) {
         xgap: n <= 24 ? 1 : 0, ygap: n <= 24 ? 1 : 0,
         text: n <= 10 ? K.map((row) => row.map((x) => x.toFixed(2))) : undefined,
         texttemplate: n <= 10 ? "%{text}" : undefined, textfont: { size: 11 },
-        hovertext: K.map((row, a) => row.map((_, b) => escaped(similarityOf(set, order[a], order[b])))), hoverinfo: "text",
+        // of many skills the line below says it: a million texts would take longer than all else
+        ...(numerous(set)
+          ? { hoverinfo: "none" }
+          : {
+              hovertext: K.map((row, a) => row.map((_, b) => escaped(similarityOf(set, order[a], order[b])))),
+              hoverinfo: "text",
+            }),
         colorbar: { thickness: 8, outlinewidth: 0, len: 0.9, tickfont: { size: 11 }, nticks: 5 },
       },
     ],

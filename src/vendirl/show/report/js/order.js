@@ -46,5 +46,6 @@ function orderMenu() {
     },
     Object.entries(ORDERS).map(([value, words]) => element("option", { value }, words)),
   );
+  menu.value = state.order;
   return element("label", {}, "order of skills", menu);
 }

@@ -16,7 +16,8 @@ function drawSpectrum(set, i) {
     layout({
       bargap: 0.25,
       xaxis: {
-        title: { text: "eigenvalue" }, range: [0.4, n + 0.6], showgrid: false,
+        title: { text: "eigenvalue" }, showgrid: false,
+        ...(n > MANY ? { type: "log", range: [Math.log10(0.5), Math.log10(n + 0.6)] } : { range: [0.4, n + 0.6] }),
         ...(n <= 12 ? { dtick: 1 } : {}),
       },
       yaxis: {

@@ -9,7 +9,8 @@ const STEP = -1; // an axis that is not a feature: time
 const alike = sets.every((set) => same(set.features, sets[0].features));
 
 const state = {
-  sense: senses[0], t: T, playing: false, order: "number", apart: false, seed: null, group: null,
+  sense: senses[0], t: T, playing: false, order: sets.some(numerous) ? "alike" : "number", apart: false, seed: null,
+  group: null,
 };
 sets.forEach((set) => {
   set.bySkill = set.labels.map(() => []);

@@ -5,22 +5,26 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from vendirl._checks import whole_number
 from vendirl._files import write_atomically
+from vendirl.clusters.many import RETRIES, carry_out, refuse_unfinished
+from vendirl.clusters.places import Place, opened
+from vendirl.clusters.task import Task
 from vendirl.data import sources_in
 from vendirl.evaluation.comparison import Comparison, compare
 from vendirl.evaluation.evaluate import Evaluation, evaluate
 from vendirl.methods import parse_method
 from vendirl.similarity import parse
-from vendirl.training.driver import Progress, run
+from vendirl.training.driver import Progress
 from vendirl.training.folder import as_begun, name_for, read_settings
 from vendirl.training.notes import note_of
 from vendirl.training.problem import build
 from vendirl.training.reading import read_table
-from vendirl.training.recipes import as_published
+from vendirl.training.recipes import recommended
 from vendirl.training.settings import Settings
 
 
@@ -37,7 +41,8 @@ def contestants(
     methods: Sequence[str], similarities: Sequence[str], settings: Settings, given: Collection[str] = ()
 ) -> list[Contestant]:
     """One for each method; methods with VendiRL's reward are trained once for each similarity that they are scored by.
-    Of a published form, settings are the release's, but for those whose names are `given`, such as "sac.updates"."""
+    Settings whose names are not `given`, such as "sac.updates", are the release's of a published form, or suit the
+    environment."""
     if not methods:
         raise ValueError("methods is empty: name at least one, such as vendirl")
     if not similarities:
@@ -48,7 +53,7 @@ def contestants(
         depends = method.depends_on_similarity
         for similarity in similarities if depends else similarities[:1]:
             asked_for = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-            chosen = Settings(**{**as_published(text, asked_for, given), "method": text, "similarity": similarity})
+            chosen = Settings(**{**recommended(text, asked_for, given), "method": text, "similarity": similarity})
             asked, (chosen, loop) = (
                 chosen.scenes,
                 build(chosen),
@@ -62,19 +67,39 @@ def contestants(
 
 
 def train_all(
-    entrants: Sequence[Contestant], out: Path, progress: Callable[[Contestant], Progress | None] | None = None
+    entrants: Sequence[Contestant],
+    out: Path,
+    progress: Callable[[Contestant], Progress | None] | None = None,
+    *,
+    on: Place | str | Executor = "local",
+    jobs: int = 1,
+    retries: int = RETRIES,
+    say: Callable[[str], None] = lambda line: None,
+    imports: tuple[str, ...] = (),
 ) -> dict[str, Path]:
-    """Train each in a folder of its own; what was finished before is kept, what was interrupted goes on."""
-    folders = {}
+    """Train each in a folder of its own; what was finished before is kept, what was interrupted goes on.
+
+    Args:
+        progress: given a contestant, what is called after every block of epochs, if they are trained in this process.
+        on, jobs: where, and how many at a time; see `clusters.places`.
+        retries, say: see `clusters.many`.
+        imports: modules that other processes import first.
+    """
+    by_name = {entrant.name: entrant for entrant in entrants}
+    tasks = []
     for entrant in entrants:
         folder = out / name_for(entrant.name)
-        folders[entrant.name] = folder
-        settings = as_begun(entrant.settings, folder)
-        if (folder / "summary.json").exists() and _same(folder, settings):
-            continue
-        report = None if progress is None else progress(entrant)
-        run(settings, folder, resume="auto", progress=report)
-    return folders
+        task = Task(entrant.name, as_begun(entrant.settings, folder), folder, imports=imports)
+        if task.finished:
+            _same(folder, task.settings)
+        tasks.append(task)
+    devices = max(task.settings.devices for task in tasks)
+    report = None if progress is None else lambda task: progress(by_name[task.name])
+    with opened(on, jobs, devices, out / "jobs") as executor:
+        log = out / "attempts.jsonl"
+        outcomes = carry_out(tasks, executor, retries=retries, progress=report, say=say, log=log)
+    refuse_unfinished(outcomes)
+    return {task.name: task.folder for task in tasks}
 
 
 def steps_taken(folders: dict[str, Path]) -> dict[str, tuple[int, int]]:

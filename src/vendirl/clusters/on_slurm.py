@@ -1,0 +1,131 @@
+"""Runs as jobs of Slurm's, by submitit: what is asked for together is one array, and what is preempted comes again.
+
+Slurm asks a job to end by SIGUSR2 or SIGTERM before it ends it: the run is saved, and a job that was preempted, or has
+used up its time, is queued again and goes on. submitit can also run jobs on this machine, as Slurm would.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from concurrent.futures import wait as wait_for
+from pathlib import Path
+from typing import Any
+
+from vendirl.clusters.process import end_all, let_jobs_be_interrupted, wait_for_all
+
+QUEUES_AGAIN = 1000
+"""How often a job may use up its time and be queued again."""
+
+
+class Call:
+    """A call that may be made again if its job is queued again: submitit asks for what it is then to call."""
+
+    def __init__(self, function: Callable[..., Any], *args: Any, **kwargs: Any):
+        self.function, self.args, self.kwargs = function, args, kwargs
+
+    def __call__(self) -> Any:
+        return self.function(*self.args, **self.kwargs)
+
+    def checkpoint(self) -> Any:
+        """Let the run save and end, and say what to call next: the same."""
+        from submitit.helpers import DelayedSubmission
+
+        end_all()
+        wait_for_all()
+        return DelayedSubmission(self)
+
+
+class SubmititExecutor(Executor):
+    """Jobs by submitit.
+
+    Args:
+        folder: for its files, which all machines can reach.
+        cluster: "slurm" or "local".
+        settings: of submitit's `AutoExecutor.update_parameters`.
+        every: seconds between two looks at whether jobs have ended.
+    """
+
+    def __init__(self, folder: Path, cluster: str, settings: dict[str, Any], every: float):
+        try:
+            import submitit
+        except ImportError as error:
+            raise ImportError(f"submitit is not installed ({error}); use: pip install 'vendirl[slurm]'") from None
+        again = {"slurm_max_num_timeout": QUEUES_AGAIN} if cluster == "slurm" else {}
+        try:
+            self.submitit = submitit.AutoExecutor(folder, cluster=cluster, **again)
+        except RuntimeError as error:  # there is no sbatch here
+            raise ChildProcessError(f"Slurm cannot be used: {error}") from None
+        self.submitit.update_parameters(**settings)
+        if cluster == "local":
+            let_jobs_be_interrupted()
+        self.every = every
+        self.lock = threading.Lock()
+        self.due: list[tuple[Future[Any], Call]] = []
+        self.jobs: dict[Future[Any], Any] = {}
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, name="submitit", daemon=True)
+        self.thread.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future of what the function gives, called in a job. What is submitted within a moment is one array."""
+        future: Future[Any] = Future()
+        with self.lock:
+            self.due.append((future, Call(fn, *args, **kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self.lock:
+            running = dict(self.jobs)
+            if cancel_futures:
+                for future, _ in self.due:
+                    future.cancel()
+                self.due = []
+                for job in running.values():
+                    with contextlib.suppress(Exception):  # it may have ended meanwhile
+                        job.cancel()
+        if wait:
+            wait_for(running)
+        self.over.set()
+
+    def _watch(self) -> None:
+        """Submit what is due, and look which jobs have ended."""
+        seen = 0
+        while not self.over.wait(0.05 if self.due else self.every):
+            with self.lock:
+                due, self.due = (self.due, []) if len(self.due) == seen else ([], self.due)  # no more came meanwhile
+                seen = len(self.due)
+            if due:
+                self._start(due)
+            with self.lock:
+                jobs = dict(self.jobs)
+            for future, job in jobs.items():
+                if _ended(job):
+                    _settle(future, job)
+                    with self.lock:
+                        del self.jobs[future]
+
+    def _start(self, due: list[tuple[Future[Any], Call]]) -> None:
+        try:
+            jobs = self.submitit.submit_array([call for _, call in due])
+        except Exception as error:
+            for future, _ in due:
+                future.set_exception(error)
+            return
+        with self.lock:
+            self.jobs |= {future: job for (future, _), job in zip(due, jobs, strict=True)}
+
+
+def _ended(job: Any) -> bool:
+    with contextlib.suppress(Exception):  # the queue may be out of reach for a while
+        return bool(job.done())
+    return False
+
+
+def _settle(future: Future[Any], job: Any) -> None:
+    try:
+        future.set_result(job.result())
+    except Exception as error:
+        future.set_exception(error)

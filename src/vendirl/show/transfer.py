@@ -1,0 +1,134 @@
+"""What skills are good for, as a table for terminals and as a page."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from vendirl._files import write_bytes_atomically
+from vendirl._text import verbatim
+from vendirl.transfer.result import NOTHING, Row, Transfer
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .75rem;border-bottom:1px solid #ddd}"
+    "td{text-align:right}td:first-child,td:nth-child(2),th{text-align:left}img{max-width:100%}code{background:#f4f4f4}"
+)
+
+
+def cells_of(row: Row) -> list[str]:
+    """What the table says of a row, beside its name."""
+    ends = "" if row.interval is None else f" [{row.interval[0]:.2f}, {row.interval[1]:.2f}]"
+    half = "never" if row.to_half is None else f"{row.to_half:,}"
+    last = f"{row.returns[-1].mean():.3g}"
+    return [f"{row.score:.2f}{ends}", f"{row.mean:.2f}", f"{row.area:.2f}", half, f"{int(row.steps[-1]):,}", last]
+
+
+COLUMNS = ("score", "mean", "area", "steps to half", "steps", "return")
+
+
+def said(found: Transfer) -> str:
+    """What the numbers are, in a few sentences."""
+    several = "scores are interquartile means over seeds and tasks"
+    several += f", {found.confidence:.0%} intervals over seeds" if found.seeds > 1 else "; one seed, so no intervals"
+    left = f" Left out, since random actions earn as much as the oracle: {', '.join(found.left_out)}." * bool(
+        found.left_out
+    )
+    return (
+        f"0 is what random actions earn, 1 what the oracle earns; {several}. Area: under the curve up to "
+        f"{found.budget:,.0f} steps of each task; steps count those of choosing skills, not those of pretraining.{left}"
+    )
+
+
+def table_of(found: Transfer) -> Table:
+    """A row for each set of skills and way of using them."""
+    title = f"{found.env}: {len(found.tasks)} tasks, {found.budget:,.0f} steps each, {found.seeds} seeds"
+    table = Table(title=verbatim(title, style="table.title"), title_justify="left", caption=said(found))
+    table.add_column("skills", overflow="fold")
+    table.add_column("way", overflow="fold")
+    for name in COLUMNS:
+        table.add_column(name, justify="right")
+    for row in sorted(found.rows, key=lambda row: row.skills != NOTHING):
+        table.add_row(verbatim(row.skills), verbatim(row.way), *map(verbatim, cells_of(row)))
+    return table
+
+
+def table_of_runs(found: Transfer) -> Table:
+    """How diverse each set of skills is, and how many of its skills are useful."""
+    table = Table(title="The skills", title_justify="left")
+    table.add_column("skills", overflow="fold")
+    senses = list(dict.fromkeys(k for of in found.diversity.values() for k in of))
+    for name in (*senses, "useful skills"):
+        table.add_column(verbatim(name), justify="right")
+    for run, of in found.diversity.items():
+        scores = [f"{of[k][0]:.2f} of {of[k][1]:.3g}" if k in of else "" for k in senses]
+        table.add_row(verbatim(run), *scores, f"{found.useful[run]:.2f}")
+    return table
+
+
+def write_page(found: Transfer, out: str | Path, command: str = "", more: str = "") -> Path:
+    """Write a page with the tables and the curves, that needs no network and runs no script; returns its path.
+
+    Args:
+        command: what made it.
+        more: HTML to be put below, such as that of a utility map.
+    """
+    senses = list(dict.fromkeys(k for of in found.diversity.values() for k in of))
+    rows = [[row.skills, row.way, *cells_of(row)] for row in found.rows]
+    runs = [
+        [run, *(f"{of[k][0]:.2f} of {of[k][1]:.3g}" if k in of else "" for k in senses), f"{found.useful[run]:.2f}"]
+        for run, of in found.diversity.items()
+    ]
+    parts = [
+        f"<h1>What the skills are good for: {html.escape(found.env)}</h1>",
+        f"<p>{html.escape(said(found))}</p>",
+        _html_table(("skills", "way", *COLUMNS), rows),
+        f'<img alt="Curves of all ways" src="data:image/png;base64,{base64.b64encode(curves(found)).decode()}">',
+        "<h2>The skills</h2>",
+        _html_table(("skills", *senses, "useful skills"), runs),
+        more,
+        f"<p>Tasks: {', '.join(f'<code>{html.escape(task)}</code>' for task in found.tasks)}</p>",
+        f"<p><code>{html.escape(command)}</code></p>" if command else "",
+    ]
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    page = (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Transfer</title><meta '
+        f'http-equiv="Content-Security-Policy" content="{policy}"><style>{_STYLE}</style></head><body>'
+        f"{''.join(parts)}</body></html>\n"
+    )
+    out = Path(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes_atomically(out, page.encode("utf-8", "replace"))
+    return out
+
+
+def curves(found: Transfer) -> bytes:
+    """A picture of what was earned after so many steps, as PNG."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    ax = figure.add_subplot()
+    for row in found.rows:
+        mean = row.z.mean((1, 2))
+        label = row.way if row.skills == NOTHING else f"{row.skills}: {row.way}"
+        if len(mean) == 1:
+            style: dict[str, Any] = {"linestyle": "--" if row.skills == NOTHING else "-", "linewidth": 1}
+            ax.plot([row.steps[0], max(found.budget, row.steps[0])], [mean[0]] * 2, label=label, **style)
+        else:
+            ax.plot(row.steps, mean, marker=".", label=label)
+    ax.set(xlabel="steps of each task", ylabel="normalised return", ylim=(-0.1, 1.1))
+    ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=120)
+    return picture.getvalue()
+
+
+def _html_table(head: tuple[str, ...], rows: list[list[str]]) -> str:
+    top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,122 @@
+"""Sweeps whose runs are made up: what is asked for, what is found, and that they go on."""
+
+import json
+
+import pytest
+
+import vendirl as vr
+from vendirl.clusters import sweep as sweeps
+from vendirl.clusters.sweep import Plan
+from vendirl.clusters.task import Outcome
+from vendirl.show.sweep import page
+from vendirl.training.settings import Settings
+
+BASE = {"skills": 3, "scenes": 8, "steps": 8e3, "hidden": (8,), "devices": 1, "similarity": "overlap"}
+
+
+@pytest.fixture
+def carried(monkeypatch):
+    """Runs come to a score by their settings at once; those of order 3 are refused. The tasks are listed."""
+    listed = []
+
+    def carry_out(tasks, executor=None, **how):
+        outcomes = {}
+        for task in tasks:
+            listed.append(task)
+            outcomes[task.name] = Outcome("refused", "it became <NaN>") if task.settings.order == 3 else Outcome("done")
+            task.folder.mkdir(parents=True, exist_ok=True)
+            score = task.settings.skills - abs(task.settings.ppo.discount - 0.9)
+            summary = {"vendi_score": score, "untrained": 1.0, "fraction_of_attainable": score / task.settings.skills}
+            (task.folder / "summary.json").write_text(json.dumps(summary))
+            (task.folder / "settings.json").write_text(json.dumps({"settings": task.settings.to_json()}))
+            row = {"epoch": 10, "env_steps": 400, "wall_seconds": 1.0, "vendi_score": [score - 1, score - 0.5]}
+            later = {**row, "epoch": 20, "env_steps": 800, "vendi_score": [score, score]}
+            (task.folder / "metrics.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(later) + "\n")
+        return outcomes
+
+    monkeypatch.setattr(sweeps, "carry_out", carry_out)
+    return listed
+
+
+def swept(out, over="ppo.discount=0.8,0.9,0.97; order=1,3", **how):
+    return vr.sweep(over, out=out, say=lambda line: None, **{"sampler": "grid", **BASE, **how})
+
+
+def test_the_best_is_found_and_what_failed_is_said(tmp_path, carried):
+    found = swept(tmp_path / "s")
+    assert found.best.values == {"ppo.discount": 0.9, "order": 1.0}
+    assert found.best.objective == 3.0
+    assert [trial.number for trial in found.finished] == [2, 4, 0]
+    assert {trial.why for trial in found.trials if trial.objective is None} == {"it became <NaN>"}
+    assert found.best.curve == [(400, 2.25), (800, 3.0)]
+    written = json.loads((tmp_path / "s" / "sweep.json").read_text())
+    assert (written["best"], len(written["trials"]), written["over"]) == (2, 6, "ppo.discount=0.8,0.9,0.97; order=1,3")
+    assert {task.settings.devices for task in carried} == {1}
+    text = page(found)
+    assert "it became &lt;NaN&gt;" in text
+    assert "<NaN>" not in text
+    assert "<script" not in text
+    assert text.count('<polyline class="faint"') == 2  # and the best in colour
+    assert found.page() == tmp_path / "s" / "report.html"
+
+
+def test_a_sweep_goes_on_with_the_same_runs_and_with_more_trials(tmp_path, carried):
+    range_, how = "ppo.discount=0.5..1", {"sampler": "tpe", "together": 3}
+    first = swept(tmp_path / "s", range_, trials=7, **how)
+    folders = [task.folder for task in carried]
+    carried.clear()
+    more = swept(tmp_path / "s", range_, trials=12, **how)
+    assert [task.folder for task in carried][:7] == folders
+    assert more.trials[:7] == first.trials
+    assert len({trial.folder for trial in more.trials}) == 12
+    with pytest.raises(ValueError, match=r"holds another sweep \(objective='score'\)"):
+        swept(tmp_path / "s", range_, objective="gain", **how)
+    with pytest.raises(ValueError, match="holds another sweep"):
+        swept(tmp_path / "s", range_, **how, order=2)
+
+
+def test_objectives(tmp_path, carried):
+    by = {name: swept(tmp_path / name, objective=name).best.objective for name in ("score", "fraction", "gain", "area")}
+    assert by == {"score": 3.0, "fraction": 1.0, "gain": 2.0, "area": 2.625}
+
+
+def test_what_is_impossible_is_refused_by_trial_and_else_at_once(tmp_path, carried):
+    found = swept(tmp_path / "s", "learner=ppo,sac(updates=0)")
+    assert [trial.objective is None for trial in found.trials] == [False, True]
+    with pytest.raises(ValueError, match="there is no learner"):
+        swept(tmp_path / "t", "learner=dqn,a2c")
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"objective": "scores"}, "did you mean 'score'"),
+        ({"objective": "coverage"}, "coverage needs features"),
+        ({"trials": 0}, "trials must be"),
+        ({"together": 0}, "together must be"),
+        ({"draw": -1}, "draw must be"),
+        ({"skils": 3}, "did you mean 'skills'"),
+        ({"env": object()}, "env must be text"),
+        ({"on": "rey"}, "did you mean 'ray'"),
+        ({"on": "ray(cors=2)"}, "did you mean 'cores'"),
+        ({"on": "slurm(minutes=0)"}, "minutes must be"),
+        ({"jobs": 0}, "jobs must be"),
+    ],
+)
+def test_a_sweep_is_refused_before_anything_is_trained(tmp_path, carried, how, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        swept(tmp_path / "s", **how)
+    assert not carried
+
+
+def test_published_forms_have_their_settings_but_for_what_is_swept(tmp_path, carried):
+    plan = Plan(
+        "method=metra,metra-published; ppo.discount=0.9,1.0",
+        Settings(**BASE),
+        set(BASE),
+        tmp_path / "s",
+        sampler="grid",
+    )
+    tasks, refused = plan._tasks({number: plan.sampled.ask(number) for number in range(4)}, ())
+    assert not refused
+    assert [task.settings.learner for _, _, task in tasks] == ["ppo", "ppo", "sac", "sac"]
