@@ -51,7 +51,7 @@ OUTSIDE: dict[str, Any] = {"skills": 2, "scenes": 2, "hidden": (8,), "steps": 2 
 """Settings of a run in an environment outside of JAX."""
 
 for name in cli.COMMANDS:
-    cli.command(name)
+    cli.command_named(name)
 ceilings.attainable = lambda *_, **__: Attainable(3.0, None, "rank")
 
 
@@ -115,7 +115,7 @@ def compare(out: Path, methods: tuple[str, ...], pause: float = 0.03) -> int:
 
 def _command(run: Callable[[], runs.Run], every: float = 0.0, first: float = 0.0) -> int:
     _save_every(every, first)
-    cli.command("train").run = lambda _: write_state(run())  # type: ignore[method-assign]
+    cli.command_named("train").run = lambda _: write_state(run())  # type: ignore[method-assign]
     return cli.main(["train"])
 
 

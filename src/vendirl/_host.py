@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 # For every program that it finds in the cache, XLA reports at length that features of AVX-512 processors are missing
@@ -31,3 +34,16 @@ def keep_compiled_programs() -> None:
 def cores() -> int:
     """The cores of the processor that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Python does not look for garbage meanwhile. Importing and tracing make much that stays and little garbage, and
+    looking through it again and again takes a tenth of their time."""
+    looked = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked:
+            gc.enable()

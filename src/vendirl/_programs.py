@@ -18,6 +18,7 @@ import jax
 from jaxtyping import PyTree
 
 from vendirl._checks import AnyArray
+from vendirl._host import undisturbed
 
 
 class Program:
@@ -56,7 +57,8 @@ class Program:
                 rest.append(others)
                 return found
 
-            lowered = jax.jit(of_arrays, **self.jit).lower(arrays)
+            with undisturbed():
+                lowered = jax.jit(of_arrays, **self.jit).lower(arrays)
             self._compiled[known] = compiled(lowered, self.options), rest
         return self._compiled[known]
 

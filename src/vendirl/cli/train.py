@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 from rich.console import Console
 
+from vendirl._host import undisturbed
 from vendirl._text import verbatim
 from vendirl.algorithms import Algorithm
 from vendirl.cli.command import Command
@@ -57,7 +58,8 @@ class Train(Settings, Command):
     extended: tyro.conf.Suppress[int] = 0
 
     def run(self) -> None:
-        from vendirl.training import driver, processes
+        with undisturbed():
+            from vendirl.training import driver, processes
 
         processes.join()
         settings = settings_of(self)

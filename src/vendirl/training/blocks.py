@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from vendirl._checks import AnyArray
+from vendirl._host import undisturbed
 from vendirl._programs import Shared, compiled, plain
 from vendirl.environments import Environment, HostEnvironment
 from vendirl.skills.rollout import act_out
@@ -76,7 +77,13 @@ class CompiledBlock:
         if known is not None:  # of networks, the loop does not know which they are
             leaves, structure = jax.tree.flatten(arrays)
             known = known, structure, tuple(jax.tree.leaves(static)), tuple((x.shape, x.dtype) for x in leaves)
-        self.program = _blocks.get(known, lambda: compiled(jax.jit(function, **where).lower(arrays), options))
+
+        def program():
+            with undisturbed():
+                lowered = jax.jit(function, **where).lower(arrays)
+            return compiled(lowered, options)
+
+        self.program = _blocks.get(known, program)
 
     def __call__(self, arrays: Training) -> tuple[Training, Metrics]:
         """The arrays of a state of training after a block of epochs more, and metrics."""
