@@ -3,7 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# What is imported is compiled when it is; most of what is installed never is.
+PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
+INSTALL := $(BIN)/$(PIP) --constraint constraints.txt
+# The environments are installed, and style and types checked, side by side.
+MAKEFLAGS += --jobs=2
 
 .PHONY: demo test check format benchmark package clean
 
@@ -45,7 +49,7 @@ $(VENV)/develop: $(VENV)/core pyproject.toml constraints.txt
 # Brax's own learners do not work with the newest JAX, so what is tested with them has an environment of its own.
 $(VENV)-brax/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-brax
-	$(VENV)-brax/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[brax]" jax==0.9.2 jaxlib==0.9.2
+	$(VENV)-brax/bin/$(PIP) --editable ".[brax]" jax==0.9.2 jaxlib==0.9.2
 	touch $@
 
 clean:
