@@ -93,9 +93,9 @@ def test_shared_programs_are_those_asked_for_last():
 
 def test_what_is_asked_for_once_does_not_push_out_what_is_asked_for_again():
     shared = Shared(most=4)
-    assert asked(shared, "abcabc" + "1abc" + "2abc" + "3abc") == [*"abc123"]
-    assert asked(shared, "3311") == ["1"], "what is asked for again from now on is kept"
-    assert asked(shared, "13") == []
+    assert asked(shared, "abcabc" + "1a2b3c4a5b6c") == [*"abc123456"]
+    assert asked(shared, "6611") == ["1"], "what is asked for again from now on is kept"
+    assert asked(shared, "16") == []
 
 
 def test_so_many_programs_are_kept_and_no_more():
