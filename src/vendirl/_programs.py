@@ -94,7 +94,7 @@ class Shared:
     Those that were asked for last are kept, and the others let go; but what was asked for again is not pushed out by
     what nobody has asked for twice. Else one run of other settings, among runs that take turns, would push out all of
     their programs, each shortly before it is needed: they would be made anew one after the other, and a program that is
-    found in JAX's cache on disk takes up to twice the memory of one that was compiled in this process.
+    found in JAX's cache on disk takes more memory than one that was compiled in this process.
 
     Args:
         most: how many programs are kept; a quarter of them, and at least one, are such as were asked for once.

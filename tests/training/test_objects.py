@@ -268,7 +268,7 @@ def test_runs_of_the_same_settings_share_their_programs(compiled):
 
 def test_a_run_of_other_settings_leaves_the_programs_of_those_that_take_turns(compiled, monkeypatch):
     """It pushed out the one that was needed next, which pushed out the one after that: all were made anew, and took
-    nearly twice as much memory as before, since JAX found them on disk."""
+    more memory than before, since JAX found them on disk."""
     monkeypatch.setattr("vendirl.training.beginning._starts", Shared(3))
     monkeypatch.setattr("vendirl.training.blocks._blocks", Shared(3))
     small = {**TINY, "steps": 80, "method": "random", "progress": False}
