@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,9 @@ def without_ceiling():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vendirl.training.ceilings.attainable", lambda *_, **__: Attainable(3.0, None, "rank"))
-        patch.setattr("vendirl.training.ceilings._ceilings", {})  # nor is what was found here believed elsewhere
+        patch.setattr(
+            "vendirl.training.ceilings._ceilings", OrderedDict()
+        )  # nor is what was found here believed elsewhere
         yield
 
 

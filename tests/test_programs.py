@@ -73,16 +73,43 @@ def test_attainable_scores_of_other_similarities_leave_nothing_behind():
     assert held[-1] - held[1] < 30, held
 
 
-def test_shared_programs_are_those_asked_for_last():
+def asked(shared, order):
+    """What is made when a program after the other is asked for."""
     made = []
-    shared = Shared(most=2)
-    for known in ("a", "b", "a", None, None, "c", "b"):
+    for known in order:
         assert shared.get(known, lambda known=known: made.append(known) or known) == known
-    assert made == ["a", "b", None, None, "c", "b"]
+    return made
+
+
+def test_shared_programs_are_those_asked_for_last():
+    shared = Shared(most=3)
+    assert asked(shared, ("a", "b", "a", None, None, "c", "b")) == ["a", "b", None, None, "c"]
+    assert asked(shared, ("d", "c", "a", "b")) == ["d", "c"]
     with jax.enable_x64(True):
-        shared.get("b", lambda: made.append("of other numbers"))
-    assert made[-1] == "of other numbers"
+        assert asked(shared, "b") == ["b"], "of other numbers"
     assert shared.get("b", lambda: "anew") == "b"
+    assert asked(Shared(most=1), "aabba") == ["a", "b", "a"]
+
+
+def test_what_is_asked_for_once_does_not_push_out_what_is_asked_for_again():
+    shared = Shared(most=4)
+    assert asked(shared, "abcabc" + "1a2b3c4a5b6c") == [*"abc123456"]
+    assert asked(shared, "6611") == ["1"], "what is asked for again from now on is kept"
+    assert asked(shared, "16") == []
+
+
+def test_so_many_programs_are_kept_and_no_more():
+    shared, kept = Shared(most=4), 0
+    for number in range(60):
+        shared.get((number % 7, number % 3), object)
+        kept = max(kept, len(shared.once) + len(shared.again))
+    assert kept == 4
+
+
+def test_room_is_made_before_a_program_is():
+    shared = Shared(most=2)
+    held = [shared.get(known, lambda: len(shared.once) + len(shared.again)) for known in "abcd"]
+    assert held == [0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("method", ["vendirl", "diayn + 0.5*vendirl", "disk", "eigenoptions", "csf-published"])

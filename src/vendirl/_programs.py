@@ -91,27 +91,40 @@ class Recent:
 
 
 class Shared:
-    """Programs of runs that are made of the same settings, which are compiled once; those that were asked for last are
-    kept, and the others let go.
+    """Programs of runs that are made of the same settings, which are compiled once.
+
+    Those that were asked for last are kept, and the others let go; but what was asked for again is not pushed out by
+    what nobody has asked for twice. Else one run of other settings, among runs that take turns, would push out all of
+    their programs, each shortly before it is needed: they would be made anew one after the other, and a program that is
+    found in JAX's cache on disk takes more memory than one that was compiled in this process.
 
     Args:
-        most: how many programs are kept.
+        most: how many programs are kept; a quarter of them, and at least one, are such as were asked for once.
     """
 
-    def __init__(self, most: int = 6):
-        self.most = most
-        self.programs: OrderedDict[Hashable, Any] = OrderedDict()
+    def __init__(self, most: int = 8):
+        self.most, self.most_again = most, most - max(1, most // 4)
+        self.once: OrderedDict[Hashable, Any] = OrderedDict()
+        self.again: OrderedDict[Hashable, Any] = OrderedDict()
 
     def get(self, known: Hashable | None, make: Callable[[], Any]) -> Any:
         """What was made for this before, or what is made now; nothing is kept for None."""
         if known is None:
             return make()
         known = known, _jax_settings()
-        program = self.programs.pop(known, None)
-        self.programs[known] = make() if program is None else program  # as the newest
-        while len(self.programs) > self.most:
-            self.programs.popitem(last=False)
-        return self.programs[known]
+        if known in self.again:
+            self.again.move_to_end(known)
+            return self.again[known]
+        if known in self.once:
+            self.again[known] = program = self.once.pop(known)
+            if len(self.again) > self.most_again:
+                older, its = self.again.popitem(last=False)
+                self.once[older] = its
+            return program
+        while self.once and len(self.once) + len(self.again) >= self.most:  # so that there is room when it is made
+            self.once.popitem(last=False)
+        self.once[known] = program = make()
+        return program
 
 
 def plain(thing: Any) -> Hashable | None:

@@ -266,6 +266,24 @@ def test_runs_of_the_same_settings_share_their_programs(compiled):
     assert weights(other) != weights(first)
 
 
+def test_a_run_of_other_settings_leaves_the_programs_of_those_that_take_turns(compiled, monkeypatch):
+    """It pushed out the one that was needed next, which pushed out the one after that: all were made anew, and took
+    more memory than before, since JAX found them on disk."""
+    monkeypatch.setattr("vendirl.training.beginning._starts", Shared(3))
+    monkeypatch.setattr("vendirl.training.blocks._blocks", Shared(3))
+    small = {**TINY, "steps": 80, "method": "random", "progress": False}
+
+    def made(*hidden):
+        before = len(compiled)
+        for size in hidden:
+            vr.train("point(episode_length=5)", **{**small, "hidden": (size,)})
+        return len(compiled) - before
+
+    assert made(2, 3, 2, 3) >= 4
+    assert made(4, 5) >= 4
+    assert made(2, 3) == 0, "programs were made anew"
+
+
 def test_what_is_not_of_this_package_is_looked_at_anew(compiled):
     """A program that was made of a function knows nothing of what has become of the names in it."""
     scales = [1.0]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from vendirl.methods import Problem
 from vendirl.training.attainable import Attainable, attainable
 from vendirl.training.settings import Settings
 
-_ceilings: dict[tuple[str, str, int, float], Attainable] = {}
+_ceilings: OrderedDict[tuple[str, str, int, float], Attainable] = OrderedDict()
+MOST = 256
+"""How many are kept, with the trajectories that reach them."""
 
 
 def ceiling_of(settings: Settings, problem: Problem) -> Attainable:
@@ -14,4 +18,7 @@ def ceiling_of(settings: Settings, problem: Problem) -> Attainable:
     known = (f"{settings.env} {problem.environment!r}", str(problem.similarity), problem.skills, problem.order)
     if known not in _ceilings:
         _ceilings[known] = attainable(problem.environment, problem.similarity, problem.skills, q=problem.order)
+        while len(_ceilings) > MOST:
+            _ceilings.popitem(last=False)
+    _ceilings.move_to_end(known)  # as the newest
     return _ceilings[known]
