@@ -22,7 +22,7 @@ from vendirl.environments.registry import offered, parse_environment, parse_text
 
 
 def built_in(text: Any) -> Environment | None:
-    """The world of this package that a text names, or None if it names anything else, which is neither imported nor built."""
+    """The world of this package that a text names. Anything else gives None, and is neither imported nor built."""
     if not isinstance(text, str) or not _is_built_in(parse_text(text)[0]):
         return None
     world = parse_environment(text)
