@@ -43,6 +43,9 @@ COMMANDS = {
 }
 """The commands, and the file here and class in it that each of them is."""
 
+USUAL = {"train": ("--no-resume",)}
+"""Words that commands have always understood, and that say what is done anyway."""
+
 
 def command(name: str) -> type[Command]:
     """The class of a command."""
@@ -107,6 +110,7 @@ def _chosen(arguments: list[str]) -> Command:
     """The command that was asked for, with its arguments."""
     if arguments and arguments[0] in COMMANDS:  # the others need not be imported
         name, *rest = arguments
+        rest = [word for word in rest if word not in USUAL.get(name, ())]
         return tyro.cli(command(name), prog=f"vendirl {name}", args=rest)
     kinds: Any = reduce(or_, (Annotated[command(name), subcommand(name)] for name in COMMANDS))
     about = "Skills that are diverse in the sense you ask for. Start with: vendirl demo"
