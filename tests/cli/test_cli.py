@@ -87,7 +87,13 @@ def test_a_run_that_is_terminated_saves_says_how_to_go_on_and_exits_cleanly(tmp_
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [([], False), (["--resume"], True), (["--resume", "auto"], "auto"), (["--resume=auto"], "auto")],
+    [
+        ([], False),
+        (["--resume"], True),
+        (["--resume", "auto"], "auto"),
+        (["--resume=auto"], "auto"),
+        (["--no-resume"], False),
+    ],
 )
 def test_resume_stands_alone_or_before_auto(monkeypatch, arguments, expected):
     asked = []

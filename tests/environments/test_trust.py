@@ -68,6 +68,25 @@ def test_only_point_worlds_are_built_in(monkeypatch):
         refuse_untrusted("mine(file='x')", "a folder", "say so")
 
 
+def test_a_world_of_another_file_here_is_built_in_too(monkeypatch):
+    monkeypatch.setattr("vendirl.environments.registry._registry", {})
+    monkeypatch.setattr(Maze, "__module__", "vendirl.environments.maze")
+    register("labyrinth", "vendirl.environments.point:Maze", "said by its place")
+    assert isinstance(built_in("labyrinth"), Maze)
+    monkeypatch.setattr(Maze, "__module__", "vendirl_environments.maze")
+    assert built_in("labyrinth") is None
+
+
+def test_what_is_registered_by_its_place_is_imported_when_it_is_made(monkeypatch):
+    monkeypatch.setattr("vendirl.environments.registry._registry", {})
+    register("later", "module_that_is_not_there:World", "a world that comes later")
+    assert describe("later") == "a world that comes later"
+    with pytest.raises(ModuleNotFoundError, match="module_that_is_not_there"):
+        parse_environment("later")
+    register("now", "vendirl.environments.point:Maze", "a maze")
+    assert parse_environment("now(noise=0.25)").noise == 0.25
+
+
 @pytest.mark.parametrize("text", ["point" + " " * 32_000 + "x", "a" * 32_000 + " x", "(" * 1999, "point(a=1,,)"])
 def test_long_texts_are_refused_at_once(text):
     start = time.perf_counter()

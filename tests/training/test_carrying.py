@@ -63,9 +63,9 @@ def test_a_folder_does_as_well(first, tmp_path):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"skills": 4}, r"skills=3, and this run skills=4; give it its skills"),
-        ({"hidden": (9,)}, r"actors of 6-8-2 tanh, and this run of 6-9-2 tanh"),
-        ({"learner": "sac"}, r"squashed=False, and this run squashed=True; give it its learner"),
+        ({"skills": 4}, r"skills=3, and this run has skills=4; give it its skills"),
+        ({"hidden": (9,)}, r"actors of 6-8-2 tanh, and this run has those of 6-9-2 tanh"),
+        ({"learner": "sac"}, r"squashed=False, and this run has squashed=True; give it its learner"),
         ({"env": "point(discrete=True)"}, r"another body: actions here are Discrete"),
         ({"init": "nowhere"}, r"init='nowhere': nowhere holds no run"),
         ({"init": 3}, r"init must be a Run or the folder of one, but is int"),

@@ -29,12 +29,12 @@ def add_skills(
     """Add skills that somebody else trained to the board in a folder, and write it; returns the board.
 
     The file is data: its episodes are checked to be what the suite asks for and possible in the world, and scored. What
-    is said of their making (all that follows) is written down as it is said.
+    is said about their training (all that follows) is written down as it stands.
 
     Args:
         skills: an npz file, as `vendirl score` reads it, of the episodes of all skills.
         method: what the method is to be called.
-        world: in which world of the suite the skills act.
+        world: the world of the suite in which the skills act.
         out: the folder of the board. A new one is begun if a suite is named.
         seed: of the training, so that several can be told apart.
         suite: of the board; by default that of the board that is there.

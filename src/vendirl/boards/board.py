@@ -53,7 +53,7 @@ class Board:
         return dataclasses.replace(self, entries=(*others, entry))
 
     def adding(self, entry: Entry) -> Board:
-        """The board with an entry more. One that would take the place or the name of another is refused."""
+        """The board with one more entry. An entry that would take the place or the name of another is refused."""
         entry.check(self.suite)
         for other in self.entries:
             if other.digest == entry.digest and other.place == entry.place:
@@ -90,7 +90,7 @@ class Board:
 
 
 def read_board(folder: str | Path) -> Board:
-    """The board in a folder, or in a file such as board.json; what is none is refused with the reason."""
+    """The board in a folder, or in a file such as board.json; anything else is refused, with the reason."""
     path = Path(folder)
     path = path / "board.json" if path.is_dir() else path
     try:

@@ -30,7 +30,7 @@ class Entry:
         seed: of the training.
         scores: by sense, the Vendi Score of the skills' episodes.
         digest: of the file of episodes, SHA-256.
-        outside: whether the skills came from elsewhere, so that what is said of their making is hearsay.
+        outside: whether the skills came from elsewhere, so that what is said about their training is hearsay.
         steps: how many steps of the environment were learned from; None if nobody said.
         seconds: how long the training took, per seed; None if nobody said.
         settings: of the method and its training, as text.
@@ -52,7 +52,7 @@ class Entry:
 
     @property
     def place(self) -> tuple[str, str, int]:
-        """What no two entries of a board share."""
+        """What no two entries of a board have in common."""
         return self.method, self.world, self.seed
 
     def check(self, suite: Suite, name: str = "entry") -> None:

@@ -1,8 +1,8 @@
 """Suites: what a benchmark asks, under a name with a version.
 
-A suite is worlds, senses of diversity, and a budget. What one of a name asks never changes; what should be asked
-otherwise gets another name. The attainable scores belong to it, so that fractions made by whichever version of this
-package are of the same.
+A suite consists of worlds, senses of diversity, and a budget. What the suite of a given name asks never changes;
+whatever should be asked differently gets another name. The attainable scores belong to the suite, so that fractions
+mean the same whichever version of this package computed them.
 """
 
 from __future__ import annotations

@@ -24,26 +24,29 @@ class Benchmark(Command):
     """Run methods on a named suite and write a leaderboard, or add a row to it from skills that others trained.
 
     vendirl benchmark --methods diayn,metra,vendirl --out board/
+
     vendirl benchmark --add skills.npz --as their-method --world maze --seed 0 --out board/
 
     Attributes:
         out: The folder of the board: index.html, board.json and board.csv, and the runs. What is there is kept.
-        suite: The suite: plane-maze-rooms-v1, or plane-maze-rooms-mini-v1 to try it. A board that is there has one.
+        suite: The suite: plane-maze-rooms-v1, or plane-maze-rooms-mini-v1 to try it out. A board that exists already
+            keeps the one it has.
         methods: The methods to train, separated by commas. One that rewards by a similarity, such as vendirl, is
             trained once for each sense.
-        worlds: Some of the suite's worlds, separated by commas; by default all.
+        worlds: Which of the suite's worlds to use, separated by commas; all of them by default.
         learner: The algorithm of choice, with its settings if wanted, such as "ppo(learning_rate=1e-3)"; by default
             ppo, or that of a published form.
-        scenes: How many copies of the world are stepped in parallel, if not as many as usual; fewer learn more often.
-        seeds: How many seeds of each method are trained, if not as many as the suite says.
-        seed: The first of them; or the seed of the skills that are added.
+        scenes: How many copies of the world are stepped in parallel, if not the usual number. With
+            fewer, the skills are updated more often.
+        seeds: How many seeds of each method to train, if not as many as the suite says.
+        seed: The first of these seeds, or the seed of the skills that are added.
         add: An npz file of skills to add rather than to train: observations (episodes, T, D) and skill (episodes,).
         name: What to call the method on the board; needed with --add.
-        world: In which world of the suite the skills act that are added.
-        steps: From how many steps of the environment they learned, if that is to be written down.
-        seconds: How long their training took, if that is to be written down.
-        settings: With what settings they were trained, in your words.
-        versions: With what software they were trained, in your words.
+        world: The world of the suite in which the added skills act.
+        steps: How many environment steps the added skills were trained for, if the board should say so.
+        seconds: How long their training took, if the board should say so.
+        settings: The settings that they were trained with, in your own words.
+        versions: The software that they were trained with, in your own words.
     """
 
     out: Path

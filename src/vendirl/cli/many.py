@@ -1,4 +1,4 @@
-"""What commands share that train many runs: where, and how many at a time."""
+"""What the commands that train many runs have in common: where runs are trained, and how many at a time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class Many:
 
     Attributes:
         on: Where runs are trained: local, ray, "ray(address='10.0.0.1:6379')", slurm, "slurm(partition='gpu')" or
-            submitit-local, which runs on this machine what Slurm would. Results are the same wherever that is.
-        jobs: How many runs at a time. One is trained in this process; of more, each has a process of its own.
-        retries: How often a run is tried again whose process was killed, whose disk was full, or whose machine was
-            lost. It goes on with what was saved.
+            submitit-local, which runs on this machine what Slurm would. The results are the same everywhere.
+        jobs: How many runs are trained at a time. A single one is trained in this process; if there are more, each of
+            them has a process of its own.
+        retries: How often a run is tried again if its process was killed, its disk was full, or its machine was
+            lost. It goes on from what was saved.
     """
 
     on: str = "local"

@@ -23,6 +23,8 @@ from vendirl.cli.refusals import in_one_line
 from vendirl.environments.host import EnvironmentFailure
 from vendirl.training.stopping import Terminated
 
+USUAL = {"train": ("--no-resume",)}
+"""Words that commands have always understood, and that say what is done anyway."""
 MISTAKES = (
     ValueError,
     TypeError,
@@ -80,6 +82,7 @@ def _chosen(arguments: list[str]) -> Command:
     """The command that was asked for, with its arguments."""
     if arguments and arguments[0] in COMMANDS:  # the others need not be imported
         name, *rest = arguments
+        rest = [word for word in rest if word not in USUAL.get(name, ())]
         return tyro.cli(command_named(name), prog=f"vendirl {name}", args=rest)
     kinds: Any = reduce(or_, (Annotated[command_named(name), subcommand(name)] for name in COMMANDS))
     about = "Skills that are diverse in the sense you ask for. Start with: vendirl demo"

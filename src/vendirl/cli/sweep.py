@@ -27,16 +27,16 @@ class Sweep(Settings, Many, Command):
     vendirl sweep --over "ppo.learning_rate=1e-4..1e-2 log; ppo.discount=0.9,0.97,0.99" --trials 20 --out sweep/
 
     Attributes:
-        out: The folder for the runs, what they come to (sweep.json) and the page (report.html). The same command goes
-            on with what is there, also with more trials.
+        out: The folder for the runs, their results (sweep.json) and the page (report.html). When the same command is
+            given again, perhaps with more trials, it goes on with what is there.
         over: The settings to sweep, with semicolons between them: name=a,b,c for choices, or name=low..high for a
             range, with "log" after it where orders of magnitude matter, and "in 5" to make five choices of it.
-        trials: How many runs. By default all of a grid, and 20 of other samplers.
-        sampler: How settings are chosen: grid, random, or by Optuna: tpe, gp, cmaes or qmc.
-        objective: What is to be great: score, fraction (of the attainable), gain (over untrained skills), area (the
+        trials: How many runs to train. By default, all of a grid, and 20 with any other sampler.
+        sampler: How settings are chosen: grid, random, or one of Optuna's samplers, tpe, gp, cmaes or qmc.
+        objective: What to maximise: score, fraction (of the attainable), gain (over untrained skills), area (the
             mean over the training), or coverage (the cells that training visited).
-        together: Of Optuna's samplers, how many trials are asked for before they are told of the first. The
-            results depend on it, and not on how many run at a time.
+        together: How many trials one of Optuna's samplers proposes before it is told how the first of them went. The
+            results depend on this number, but not on how many runs are trained at a time.
         draw: The seed of the sampler.
     """
 

@@ -19,27 +19,27 @@ from vendirl.transfer.settings import Learning
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Transfer(Command):
-    """Put sets of skills to tasks, in several ways, and compare with random actions, the oracle, and no skills.
+    """Use sets of skills for tasks in several ways, compared with random actions, an oracle, and learning without them.
 
     vendirl transfer runs/* --tasks maze-goals --adapt select,control,finetune --steps 1e5 --seeds 5 --out t/
 
     Attributes:
-        runs: The folders of runs of one body.
+        runs: The folders of the runs, all of the same body.
         tasks: The name of a set of tasks, or tasks such as "goal(x, y, at=[0.9, 0.1], radius=0.1)", separated by
             commas. `vendirl list` has them all.
         adapt: The ways of using skills, separated by commas.
         steps: How many steps of the body each task may take, for each way and seed.
         seeds: How often each way is tried.
         seed: The first of these seeds.
-        out: The folder for the table (transfer.json, transfer.csv), the page (transfer.html), and all that they are
-            made of (cells/). Asked again, it goes on with what is there.
-        part: Which tasks of a set: held-out, train or all.
-        env: Where the tasks are done, if not where the skills were learned: an environment of the same body.
-        similarities: Senses of diversity to score the runs in, beside their own, separated by commas.
+        out: The folder for the table (transfer.json, transfer.csv), the page (transfer.html), and everything that they
+            are made from (cells/). When the same command is given again, it goes on with what is there.
+        part: Which tasks of a set to use: held-out, train or all.
+        env: Where the tasks are done, if not where the skills were learned: an environment with the same body.
+        similarities: Senses of diversity in which to score the runs, besides their own, separated by commas.
         learning: How tasks are learned from reward.
-        map: Draw the utility map: how what is earned goes with the Vendi Score in each sense, over sets of skills.
-            Without runs they are trained first, in the environment of the task set, and kept in --out.
-        methods: Whose skills are trained for the map, separated by commas; vendirl once in each sense.
+        map: Draw the utility map: how returns on the tasks go with the Vendi Score in each sense, over sets of skills.
+            If no runs are given, they are first trained in the environment of the task set, and kept in --out.
+        methods: The methods that train skills for the map, separated by commas; vendirl does so once in each sense.
         senses: The senses of diversity for the map, separated by commas.
         skills: How many skills each set of the map has.
         pretraining: How many steps each set of the map is trained for, with each of --seeds seeds.
@@ -109,7 +109,7 @@ class Transfer(Command):
         console.print(verbatim(f"wrote {files}"), soft_wrap=True)
 
     def _trained(self) -> tuple[Path, ...]:
-        """The sets of skills for the map, trained as far as they are not yet."""
+        """The sets of skills for the map, of which those are trained that are not there yet."""
         from vendirl.clusters import comparing
         from vendirl.training.progress import progress_bar
         from vendirl.training.settings import Settings

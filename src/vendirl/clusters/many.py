@@ -36,7 +36,7 @@ Said = Callable[[str], None]
 
 
 class UnfinishedError(ChildProcessError):
-    """Runs were not finished, though each was tried as often as it was to be."""
+    """Some runs were not finished, though each was tried as often as was asked for."""
 
 
 def carry_out(

@@ -1,4 +1,4 @@
-"""What a sweep makes as great as it can, by name: one number of a finished run."""
+"""What a sweep maximises, by name: one number of a finished run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ that training visited."""
 
 
 def objective_of(name: str, folder: Path) -> float:
-    """What a finished run in a folder comes to."""
+    """The value of an objective for the finished run in a folder."""
     found = OBJECTIVES[name](read_table(folder / "summary.json"), read_history(folder, 2**62))
     return finite_number(found, f"{folder}: {name}")
 

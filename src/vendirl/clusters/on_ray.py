@@ -1,4 +1,4 @@
-"""Runs on Ray: a running cluster, or one that is begun on this machine and ends with this process.
+"""Runs on Ray: a running cluster, or one that is started on this machine and ends with this process.
 
 Ray listens on all addresses of a machine, whatever it is told: on a machine that others reach, let a firewall keep
 them out.
@@ -22,7 +22,7 @@ STARTS = 3
 
 
 class RayExecutor(Executor):
-    """A task of Ray's for each run, which takes as many cores as the run has devices.
+    """A Ray task for each run, which takes as many cores as the run has devices.
 
     Args:
         address: of a running cluster, or "auto" to look for one; None for what RAY_ADDRESS says or, if it says
@@ -67,7 +67,7 @@ class RayExecutor(Executor):
 
 
 def _begin(ray: Any, address: str | None) -> None:
-    """Join a cluster, or begin one here; on a machine that is busy that may take longer than Ray waits."""
+    """Join a cluster, or start one here; on a busy machine that may take longer than Ray waits."""
     address = address or os.environ.get("RAY_ADDRESS")
     here = {} if address else {"_node_ip_address": "127.0.0.1"}
     for left in reversed(range(STARTS)):

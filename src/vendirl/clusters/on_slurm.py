@@ -1,4 +1,4 @@
-"""Runs as jobs of Slurm's, by submitit: what is asked for together is one array, and what is preempted comes again.
+"""Runs as Slurm jobs, by submitit: what is asked for together is one array, and what is preempted is queued again.
 
 Slurm asks a job to end by SIGUSR2 or SIGTERM before it ends it: the run is saved, and a job that was preempted, or has
 used up its time, is queued again and goes on. submitit can also run jobs on this machine, as Slurm would.

@@ -53,7 +53,7 @@ class Local(Place):
 
 @dataclasses.dataclass(frozen=True)
 class Ray(Place):
-    """Ray: as many runs at a time as it has cores for, whatever is said of jobs.
+    """Ray: as many runs at a time as it has cores for, whatever --jobs says.
 
     Attributes:
         address: of a running cluster, or 'auto' to look for one; by default what RAY_ADDRESS says, or else a cluster
@@ -75,7 +75,7 @@ class Ray(Place):
 
 @dataclasses.dataclass(frozen=True)
 class Slurm(Place):
-    """Slurm, by submitit: an array of jobs, of which so many run at a time as there are to be jobs, or all.
+    """Slurm, by submitit: an array of jobs, of which as many run at a time as --jobs says, or all of them.
 
     Attributes:
         partition, account, qos, constraint: of the jobs, as for sbatch.

@@ -1,4 +1,4 @@
-"""A process of its own for each task, wherever it is started: here, in a worker of Ray's, or in a job of Slurm's.
+"""A process of its own for each task, wherever it is started: here, in a Ray worker, or in a Slurm job.
 
 A process that was killed takes nothing with it but itself, and what it is told before JAX is imported holds for it.
 This file imports nothing but Python, since it is also what a cluster's own processes import.

@@ -34,7 +34,7 @@ class Sampler(abc.ABC):
         """The settings of the next trial, the `number`-th from 0."""
 
     def tell(self, number: int, objective: float | None) -> None:
-        """What became of a trial: higher is better; None if it failed. Who does not learn need not know."""
+        """What became of a trial: higher is better; None if it failed. A sampler that does not learn may ignore it."""
         return
 
 

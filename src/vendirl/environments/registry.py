@@ -28,8 +28,16 @@ AnyEnvironment: TypeAlias = Environment | HostEnvironment
 
 @dataclasses.dataclass(frozen=True)
 class _Entry:
-    factory: Callable[..., AnyEnvironment]
+    factory: Callable[..., AnyEnvironment] | str
     description: str
+
+    def made(self) -> Callable[..., AnyEnvironment]:
+        """What makes the environment, imported if only its place was said."""
+        if not isinstance(self.factory, str):
+            return self.factory
+        module, _, name = self.factory.partition(":")
+        found: Callable[..., AnyEnvironment] = getattr(importlib.import_module(module), name)
+        return found
 
 
 _registry: dict[str, _Entry] = {}
@@ -55,8 +63,11 @@ _SUITES = {
 }
 
 
-def register(name: str, factory: Callable[..., AnyEnvironment], description: str) -> None:
-    """Make an environment known by `name`; `factory(**settings)` builds it and `description` is one line for people."""
+def register(name: str, factory: Callable[..., AnyEnvironment] | str, description: str) -> None:
+    """Make an environment known by `name`; `factory(**settings)` builds it and `description` is one line for people.
+
+    In place of the factory its place may be said, "module:name", which is imported when it is first asked for.
+    """
     if name in _registry:
         raise ValueError(f"An environment named {name!r} is registered already; choose another name.")
     _registry[name] = _Entry(factory, description)
@@ -70,7 +81,7 @@ def make(name: str, **settings: Any) -> AnyEnvironment:
     """
     suite, colon, inner = name.partition(":")
     if not colon:
-        return _entry(name).factory(**settings)
+        return _entry(name).made()(**settings)
     if suite not in _SUITES:
         near = nearest(suite, _SUITES, cutoff=0.0)
         raise ValueError(
@@ -187,7 +198,7 @@ def describe(name: str) -> str:
 
 def registered(name: str) -> Callable[..., AnyEnvironment] | None:
     """What makes the environment that was registered in this process by a name, if there is one."""
-    return _registry[name].factory if name in _registry else None
+    return _registry[name].made() if name in _registry else None
 
 
 def offered(name: str) -> str | None:

@@ -3,7 +3,7 @@
 The text of an environment in somebody's run is data, but building what it names may not be: a module is imported, and
 what is imported runs. So there are three kinds of texts:
 
-    built in      a point world of this package, which may be built to draw its walls
+    built in      a world of this package, which may be built to draw its walls
     known         a name that this program registered itself, or a plain id of a suite, such as "envpool:Ant-v5", with
                   settings that are numbers; it runs what is installed for this purpose, and nothing that the text chose
     all others    "gymnasium:module:Name-v0", which imports the module; what another package offers by an entry point;
@@ -22,7 +22,7 @@ from vendirl.environments.registry import offered, parse_environment, parse_text
 
 
 def built_in(text: Any) -> Environment | None:
-    """The point world that a text names, or None if it names anything else, which is neither imported nor built."""
+    """The world of this package that a text names. Anything else gives None, and is neither imported nor built."""
     if not isinstance(text, str) or not _is_built_in(parse_text(text)[0]):
         return None
     world = parse_environment(text)
@@ -45,7 +45,7 @@ def refuse_untrusted(text: str, where: object, how: str) -> None:
 
 def _is_built_in(name: str) -> bool:
     factory = registered(name)
-    return factory is not None and getattr(factory, "__module__", "") == "vendirl.environments.point"
+    return factory is not None and getattr(factory, "__module__", "").startswith("vendirl.environments.")
 
 
 def _danger(text: str) -> str | None:

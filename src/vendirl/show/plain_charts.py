@@ -1,4 +1,4 @@
-"""Charts as SVG, drawn without a library: they follow the page's colours, and say what a mark is when it is pointed
+"""Charts as SVG, drawn without a library: they follow the page's colours, and say what a mark is when someone points
 at."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Axis:
 
     @classmethod
     def around(cls, title: str, values: Sequence[float], log: bool = False) -> Axis:
-        """An axis on which all values are, with some room."""
+        """An axis that holds all values, with some room to spare."""
         low, high = min(values), max(values)
         if log:
             return cls(title, low / 1.15, high * 1.15, True)

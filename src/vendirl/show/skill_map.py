@@ -1,4 +1,4 @@
-"""A map of skills, for sets of which nobody can tell apart so many curves: alike ones lie near each other.
+"""A map of skills, for sets with more curves than anybody could tell apart: skills that are alike lie near each other.
 
 The places are classical scaling of the kernel matrix: with J = I - 11'/n and JKJ = Σ λ_i e_i e_i', the skill i lies at
 (√λ_1 e_1i, √λ_2 e_2i). No two numbers for each skill give the kernel back better than these.
@@ -16,7 +16,7 @@ MANY = 64
 
 
 def places(K: Real[AnyArray, "n n"]) -> Float[np.ndarray, "n 2"]:
-    """Where each skill lies. Of which sign an axis is does not matter: its largest entry is positive."""
+    """Where each skill lies. The sign of an axis does not matter, so its largest entry is made positive."""
     import scipy.linalg  # late, as it takes a fifth of a second
 
     K = np.asarray(K, np.float64)
@@ -30,7 +30,7 @@ def places(K: Real[AnyArray, "n n"]) -> Float[np.ndarray, "n 2"]:
 
 
 def in_order(K: Real[AnyArray, "n n"]) -> Int[np.ndarray, " n"]:
-    """The skills in the order in which they lie around the middle of the map, so that alike ones follow each other."""
+    """The skills in the order in which they lie around the middle of the map: similar ones follow each other."""
     x, y = places(K).T
     return np.argsort(np.arctan2(y, x), kind="stable")
 

@@ -46,7 +46,7 @@ def said(found: Transfer) -> str:
 
 
 def table_of(found: Transfer) -> Table:
-    """A row for each set of skills and way of using them."""
+    """A table with a row for each set of skills and way of using them."""
     title = f"{found.env}: {len(found.tasks)} tasks, {found.budget:,.0f} steps each, {found.seeds} seeds"
     table = Table(title=verbatim(title, style="table.title"), title_justify="left", caption=said(found))
     table.add_column("skills", overflow="fold")
@@ -72,7 +72,7 @@ def table_of_runs(found: Transfer) -> Table:
 
 
 def write_page(found: Transfer, out: str | Path, command: str = "", more: str = "") -> Path:
-    """Write a page with the tables and the curves, that needs no network and runs no script; returns its path.
+    """Write a page with the tables and the curves, which needs no network and runs no script; returns its path.
 
     Args:
         command: what made it.

@@ -49,7 +49,7 @@ def cell(ρ: float, p: float) -> str:
 
 
 def said() -> str:
-    """What the stars are."""
+    """What the stars mean."""
     return (
         "*: sets of skills dealt at random have a correlation as large in at most 5 % of deals, each cell by itself. "
         "By task: the share of shuffles of tasks in which correlations differ as much"
@@ -73,6 +73,6 @@ def html_of_map(found: UtilityMap) -> str:
 
 
 def _colour(x: float) -> str:
-    """Blue for what is positive, orange for what is negative, as strong as it is large."""
+    """Blue for positive values and orange for negative ones, the stronger the larger they are."""
     hue = 210 if x >= 0 else 30
     return f"hsl({hue} 80% {100 - 45 * min(abs(x), 1.0):.0f}%)"

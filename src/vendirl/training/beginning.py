@@ -69,14 +69,14 @@ def begin(settings: Settings, objects: Objects = Objects()) -> Run:  # noqa: B00
 
 
 def beginning(settings: Settings, objects: Objects, trust: bool) -> Begun | None:
-    """What makes of new skills those that a run begins with, if it does not begin with the new ones."""
+    """What turns new skills into those that a run begins with; None if it begins with the new ones."""
     if objects.begun is not None or not settings.init:
         return objects.begun
     return carrying.beginning_with(carrying.named(settings.init, load, trust), settings.carry, settings.init)
 
 
 def first(settings: Settings, loop: Loop, begun: Begun | None = None) -> Run:
-    """A run at its first epoch, whose skills are new, or what `begun` makes of new ones."""
+    """A run at its first epoch. Its skills are new, or what `begun` turns new ones into."""
 
     def start(key):
         policy_key, key = jax.random.split(key)
@@ -95,7 +95,7 @@ def first(settings: Settings, loop: Loop, begun: Begun | None = None) -> Run:
 
 
 def restore(this: Run, folder: Path, put_aside: bool = False) -> None:
-    """Bring a run to where its newest checkpoint left it; only who owns the folder may put aside what is damaged."""
+    """Bring a run to where its newest checkpoint left it; only the folder's owner may put aside what is damaged."""
     this.found_ceiling = folders.known_ceiling(folder, this.settings.skills)
     if this.settings.init:
         this.first = carrying.kept(folder, this.first, this.settings)

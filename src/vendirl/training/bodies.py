@@ -137,7 +137,7 @@ def world_of(env: str) -> str:
 
 
 def same_world(theirs: str, given: object) -> object:
-    """What was given as the environment of a run that is there; the run's own text if that is what it became there."""
+    """What was given as the environment of a saved run, or the run's own text if it became that there."""
     return theirs if isinstance(given, str) and world_of(given) == theirs else given
 
 

@@ -48,7 +48,7 @@ def carried(fresh: Acting, old: Acting, carry: str | Any) -> Acting:
 
 
 def name_of(init: object) -> str:
-    """What settings keep of the run that another begins with."""
+    """How settings name the run that another one begins with."""
     if isinstance(init, Run):
         return f"{OBJECT}{init.settings.method}" if init.folder is None else str(init.folder)
     if isinstance(init, str | Path):
@@ -67,7 +67,7 @@ def named(name: str, load: Callable[..., Run], trust: bool) -> Run:
 
 
 def beginning_with(initial: Run, carry: str, name: str) -> Begun:
-    """Makes of new skills those that begin with a run's; of several seeds the best."""
+    """What turns new skills into those that begin with a run's, or with its best seed's."""
     old = initial.skills
     what = f"init={name!r}"
 
@@ -105,14 +105,14 @@ def check_fits(fresh: SkillPolicy, old: SkillPolicy, what: str) -> None:
         mine, theirs = getattr(fresh, name), getattr(old, name)
         if mine != theirs:
             raise ValueError(
-                f"{what} has skills with {name}={theirs}, and this run {name}={mine}; give it its {wanted}"
+                f"{what} has skills with {name}={theirs}, and this run has {name}={mine}; give it its {wanted}"
             )
     for part in ("actor", "critic"):
         mine, theirs = _shape(getattr(fresh, part)), _shape(getattr(old, part))
         if mine != theirs:
             raise ValueError(
-                f"{what} has {part}s of {theirs}, and this run of {mine}; give it the hidden widths and the activation "
-                "of that run"
+                f"{what} has {part}s of {theirs}, and this run has those of {mine}; give it the hidden widths and the "
+                "activation of that run"
             )
 
 

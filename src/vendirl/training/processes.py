@@ -1,12 +1,12 @@
-"""One run over several processes, on one host or many: each is started alike, and all train the same run together.
+"""One run over several processes, on one host or many: all are started alike, and train the same run together.
 
     VENDIRL_COORDINATOR=host:port VENDIRL_PROCESSES=2 VENDIRL_PROCESS=0 vendirl train --out runs/mmd
     VENDIRL_COORDINATOR=host:port VENDIRL_PROCESSES=2 VENDIRL_PROCESS=1 vendirl train --out runs/mmd
 
-Tasks of Slurm and processes of Open MPI are found by themselves (`srun -n 4 vendirl train ...`); VENDIRL_PROCESSES=1
-says that each is to train a run of its own. Each process has its
-share of the devices, and thus of the scenes; all of them hold the skills and do the same with them. The first one alone
-owns the folder: it reads, writes and reports, and the others are told what they need, so that no disk is shared.
+Tasks of Slurm and processes of Open MPI are found automatically (`srun -n 4 vendirl train ...`); VENDIRL_PROCESSES=1
+says that each is to train a run of its own. Each process has its share of the devices, and thus of the scenes; all of
+them hold the skills and do the same with them. The first one alone owns the folder: it reads, writes and reports, and
+tells the others what they need, so that no disk is shared.
 
 The processes agree before every block of epochs: whether somebody was asked to stop, and whether all have the same
 skills, bit for bit, which unlike processors may not. One that is lost ends the others: those that wait for it notice at
@@ -41,7 +41,7 @@ Shared = TypeVar("Shared", bound=PyTree)
 
 
 class LostError(ConnectionError):
-    """Another process of the run is gone, or not where this one is."""
+    """Another process of the run is gone, or is no longer at the same point as this one."""
 
 
 def join(environment: Mapping[str, str] = os.environ) -> None:
@@ -148,7 +148,7 @@ def of_first(tree: Shared) -> Shared:
 
 
 def agree(what: Mapping[str, Any]) -> None:
-    """Refuse what was not asked for alike in all processes."""
+    """Refuse to train if the processes were asked for different things."""
     if count() == 1:
         return
     marks = {name: zlib.crc32(repr(value).encode()) for name, value in what.items()}

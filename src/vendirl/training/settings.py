@@ -55,16 +55,17 @@ class Settings:
         synchronise: With --refill off, after how many epochs all memories are refilled together.
         episodes: How many trajectories of each skill the memory holds.
         every: How many steps share a score, whose change is spread evenly over them: 1 scores each step; auto does so
-            up to some hundred skills, above which scoring would take most of the time.
+            for up to about a hundred skills, beyond which scoring would take most of the time.
         keep: For how many epochs memories, and what is computed of them alone, are kept before they are refilled.
-            With very many skills more than 1 is much faster, but others than the current skills are then compared.
+            With very many skills more than 1 is much faster, but the skills compared are then not quite the current
+            ones.
         epoch: For how many episodes a scene follows one skill before the memory is refilled. It may be a fraction.
         updates: How often the skills are updated in each epoch.
         reward: How the score becomes a reward: the score itself (raw), its change (derivative), the score less the
             number of skills (penalty), or the logarithm of the score divided by the number of skills (log).
         order: The order q of the Vendi Score.
         hidden: The widths of the hidden layers of actor and critic.
-        activation: What is between the layers of actor and critic: tanh or relu.
+        activation: The activation between the layers of actor and critic: tanh or relu.
         separate: Give each skill a network of its own, rather than one network that is told the skill.
         time: Let the skills see how much of the episode has passed.
         log_std: The logarithm of the standard deviation that actions have at first, in half widths of the action
@@ -73,15 +74,15 @@ class Settings:
             settings, such as "sac(updates=8)".
         ppo: The settings of PPO.
         sac: The settings of SAC.
-        coverage: The features, such as x y, whose cells are counted that the episodes of training visit, as METRA's
-            curves of state coverage do; none by default. The count is in the metrics and the summary.
+        coverage: Features, such as x y, in which to count the cells that the episodes of training visit, as in METRA's
+            curves of state coverage; by default nothing is counted. The count is in the metrics and the summary.
         cell: The width of such a cell.
         rounding: How steps become whole epochs: down, so that there are never more than asked for; or nearest, to
             whole blocks of ten epochs, at least one, as in runs that are older than the choice.
         extended: After how many epochs the run was given more steps than before; 0 if it never was.
         init: The folder of a run whose skills this one begins with, rather than with new ones. It must be of the same
-            body, and have as many skills and the same networks; of several seeds the best is taken.
-        carry: What is carried over from there: the actor; trunk, which leaves out its last layer; or all, the critic
+            body, and have as many skills and the same networks. If it has several seeds, the best is taken.
+        carry: What is carried over from that run: the actor; trunk, which leaves out its last layer; or all, the critic
             too.
     """
 

@@ -49,7 +49,7 @@ TASKS: Mapping[str, Mapping[str, Any]] = {
 
 
 def suits(env: object, learner: object) -> dict[str, Any]:
-    """The settings that suit the task of an environment, by name; none if it is one of the worlds that set none.
+    """The settings that suit the task of an environment, by name; empty if it is one of the worlds that set no task.
 
     Args:
         env: its text or, if it is your own, an object.

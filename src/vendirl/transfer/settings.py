@@ -17,10 +17,10 @@ class Learning:
         learner: The algorithm of choice, as in training.
         scenes: How many copies of the environment each task has.
         hidden: The widths of the hidden layers of what is learned anew.
-        activation: What is between them.
+        activation: The activation between these layers: tanh or relu.
         log_std: The logarithm of the standard deviation that actions have at first, in half widths of their box.
         ppo: The settings of PPO.
-        episodes: How many episodes of each task a curve is measured by.
+        episodes: How many episodes of each task each point of a curve is measured by.
     """
 
     learner: str = "ppo"

@@ -1,4 +1,4 @@
-"""Sets of skills put to tasks, in every way that is asked for: what each earns, beside random actions and the oracle.
+"""Sets of skills used for tasks in every way that is asked for: what each earns, beside random actions and the oracle.
 
 Everything that may be wrong is looked at first. Then there is a cell for each way and set of skills (`cells`), and a
 table of them all (`result`).
@@ -62,7 +62,7 @@ def transfer(
     progress: bool | Say | Any = True,
     trust: bool = False,
 ) -> Transfer:
-    """Put sets of skills to tasks, and compare what they earn with random actions, the oracle, and learning without
+    """Use sets of skills for tasks, and compare what they earn with random actions, the oracle, and learning without
     skills.
 
     Args:
@@ -125,7 +125,7 @@ def transfer(
     floor, ceiling = (without[way].returns[-1].mean(0) for way in ALWAYS[:2])
     tells = ceiling - floor > 1e-6 * np.maximum(1.0, np.abs(ceiling))
     if not tells.any():
-        raise ValueError("random actions earn as much as the oracle in all of these tasks, so that they tell nothing")
+        raise ValueError("random actions earn as much as the oracle in all of these tasks, so they tell us nothing")
     earned = [(NOTHING, way, used) for way, used in without.items()]
     earned += [(of, way, cell(way, of)) for of in sets for way in ways if way.uses_skills]
     rows = []
