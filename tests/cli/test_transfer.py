@@ -36,3 +36,13 @@ def test_a_map_of_few_runs_is_refused_before_they_are_put_to_tasks(tmp_path, mon
     asked = ["transfer", "a", "b", "--map", "--tasks", "plane-goals", "--out", str(tmp_path / "map")]
     assert main(asked) == 2
     assert "at least 4 sets of skills, but there are 2" in capsys.readouterr().err
+
+
+def test_whoever_stops_it_is_told_how_to_go_on(tmp_path, monkeypatch, capsys):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vendirl.transfer.transferring.transfer", stopped)
+    out = tmp_path / "t"
+    assert main(["transfer", "a", "--tasks", "plane-goals", "--out", str(out)]) == 130
+    assert f"stopped; {out} keeps what is done, and the same command goes on with it" in capsys.readouterr().err

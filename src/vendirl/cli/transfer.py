@@ -68,6 +68,13 @@ class Transfer(Command):
     pretraining: float = 1e6
 
     def run(self) -> None:
+        try:
+            self._run()
+        except KeyboardInterrupt as stop:
+            told = str(stop) or f"stopped; {self.out} keeps what is done, and the same command goes on with it"
+            raise KeyboardInterrupt(told) from None
+
+    def _run(self) -> None:
         from vendirl.clusters.comparing import split
         from vendirl.show.transfer import table_of, table_of_runs, write_page
         from vendirl.show.utility_map import html_of_map, tables_of_map
