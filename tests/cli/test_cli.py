@@ -57,6 +57,12 @@ def test_one_sentence_says_whether_anything_was_learned(score, untrained, seeds,
     assert learned(score, untrained, seeds).endswith(sentence)
 
 
+def test_skills_of_another_run_are_not_called_untrained():
+    sentence = learned(3.9, 3.0, begun=True)
+    assert sentence.startswith("The skills that it began with score 3.000 (both")
+    assert sentence.endswith("so it learned 0.90 effective skills more.")
+
+
 def test_a_run_that_is_terminated_saves_says_how_to_go_on_and_exits_cleanly(tmp_path):
     out = tmp_path / "x"
     command = [

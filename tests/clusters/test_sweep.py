@@ -5,10 +5,11 @@ import json
 import pytest
 
 import vendirl as vr
+from vendirl.cli import main
 from vendirl.clusters import sweep as sweeps
 from vendirl.clusters.sweep import Plan
 from vendirl.clusters.task import Outcome
-from vendirl.show.sweep import page
+from vendirl.show.sweep import STYLE, page
 from vendirl.training.settings import Settings
 
 BASE = {"skills": 3, "scenes": 8, "steps": 8e3, "hidden": (8,), "devices": 1, "similarity": "overlap"}
@@ -58,6 +59,21 @@ def test_the_best_is_found_and_what_failed_is_said(tmp_path, carried):
     assert "<script" not in text
     assert text.count('<polyline class="faint"') == 2  # and the best in colour
     assert found.page() == tmp_path / "s" / "report.html"
+
+
+def test_a_terminal_has_the_title_in_one_line_and_all_digits(tmp_path, carried, capsys):
+    small = ["--skills", "3", "--scenes", "8", "--steps", "8e3", "--hidden", "8", "--devices", "1"]
+    asked = ["sweep", "--over", "ppo.discount=0.8,0.9", "--sampler", "grid", "--out", str(tmp_path / "s"), *small]
+    assert main(asked) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("point: 2 trials, the best by score\n")
+    assert "3.000" in said
+    assert "2.900" in said
+
+
+def test_a_dot_of_any_kind_has_a_colour():
+    for kind in ("best", "usual", "faint"):
+        assert f"circle.{kind} {{ fill: var(--" in STYLE
 
 
 def test_a_sweep_goes_on_with_the_same_runs_and_with_more_trials(tmp_path, carried):

@@ -63,13 +63,14 @@ def test_a_folder_does_as_well(first, tmp_path):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"skills": 4}, r"skills=3, and this run has skills=4; give it its skills"),
+        ({"skills": 4}, r"trained with skills=3, and this run has skills=4; it can begin with .* the same skills"),
         ({"hidden": (9,)}, r"actors of 6-8-2 tanh, and this run has those of 6-9-2 tanh"),
-        ({"learner": "sac"}, r"squashed=False, and this run has squashed=True; give it its learner"),
+        ({"learner": "sac"}, r"squashed=False, and this run has squashed=True; .* of the same learner only"),
         ({"env": "point(discrete=True)"}, r"another body: actions here are Discrete"),
         ({"init": "nowhere"}, r"init='nowhere': nowhere holds no run"),
         ({"init": 3}, r"init must be a Run or the folder of one, but is int"),
         ({"carry": "most"}, r"carry must be one of actor, trunk, all"),
+        ({"carry": "all", "init": None}, r"carry='all' .* from a run, but none is named"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_written(first, tmp_path, how, said):

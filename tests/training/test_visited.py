@@ -136,3 +136,8 @@ def test_what_cannot_be_counted_is_refused(changes, says):
 def test_at_most_four_features():
     with pytest.raises(ValueError, match="at most 4 features"):
         coverage_of(list("abcde"), 1.0, list("abcde"), "here")
+
+
+def test_a_width_of_cells_without_features_to_count_in_is_refused():
+    with pytest.raises(ValueError, match=r"cell=3 is the width .* no features are named: coverage="):
+        Settings(cell=3.0).check()

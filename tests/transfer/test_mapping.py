@@ -1,9 +1,13 @@
 """The utility map: correlations by hand, and p-values that hold what they say."""
 
+import io
+
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.stats import spearmanr
 
+from vendirl.show.utility_map import html_of_map, tables_of_map
 from vendirl.transfer.mapping import spearman, utility_map
 from vendirl.transfer.useful import profile_kernel, useful_skills
 
@@ -49,6 +53,38 @@ def test_a_difference_between_tasks_is_told_from_none():
     noise = 0.3 * rng.normal(size=(16, 6))
     assert map_of(V + noise, V).by_task_p[0] > 0.05  # useful in all tasks alike
     assert map_of(V * np.array([1, 1, 1, -1, -1, -1]) + noise, V).by_task_p[0] < 0.05
+
+
+def printed(found):
+    console = Console(width=200, record=True, file=io.StringIO())
+    for table in tables_of_map(found):
+        console.print(table)
+    return console.export_text()
+
+
+def test_the_page_has_all_that_the_terminal_has():
+    rng = np.random.default_rng(4)
+    V, U = rng.normal(size=(8, 2)), rng.normal(size=(8, 3))
+    U[:, 1] = V[:, 0]
+    found = map_of(U, V)
+    page, terminal = html_of_map(found), printed(found)
+    for k in range(2):
+        assert f"<td>p {found.by_task_p[k]:.3f}</td>" in page
+        assert f"{found.overall[k]:+.2f}" in page
+        assert f"{found.overall[k]:+.2f}" in terminal
+    assert page.count("+1.00*") == terminal.count("+1.00*") == 1  # the star that is explained below
+    assert f">{found.utility[0].mean():.2f}<" in page
+
+
+def test_no_correlation_is_told_where_there_is_none():
+    V = np.array([[1.0, 2, 3, 4], [1, 1, 1, 1]]).T
+    found = map_of(np.array([[-0.001] * 4, [1.0, 2, 3, 4]]).T, V)
+    rows = [line.split() for line in printed(found).splitlines()]
+    told = {row[0]: row[1:] for row in rows if row and row[0] in ("k0", "k1")}
+    assert told["k0"][:3] == ["-", "+1.00", "+1.00"]
+    assert told["k1"] == ["-", "-", "-", "-"]
+    assert "-0.00" not in printed(found) + html_of_map(found)
+    assert "<td>-</td>" in html_of_map(found).replace(' style="background:hsl(210 80% 100%)"', "")
 
 
 def test_maps_that_mean_nothing_are_refused():

@@ -1,5 +1,6 @@
 """Transfer as a whole, on a tiny world: every way, the table of them, going on, and what is refused first."""
 
+import dataclasses
 import io
 import json
 
@@ -87,6 +88,28 @@ def test_what_is_done_is_kept(table, folder, monkeypatch):
         vr.transfer(
             folder / "a", TASKS, "finetune", steps=300, seeds=2, out=folder / "t", learning=SMALL, progress=False
         )
+
+
+def test_tables_fit_a_terminal_and_zeros_have_no_sign(table, tmp_path):
+    from rich.console import Console
+
+    from vendirl.show.transfer import table_of, write_page
+
+    zero = dataclasses.replace(table.row("a", "select"), way="zero", score=-0.001, interval=(-0.001, 0.0), area=-0.001)
+    found = dataclasses.replace(table, rows=(*table.rows, zero))
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(table_of(found))
+    said = console.export_text()
+    line = next(line for line in said.splitlines() if " zero " in line)
+    assert "0.00 [0.00, 0.00]" in line  # in one line
+    assert "-0.00" not in said
+    assert all(len(line.rstrip()) <= 80 for line in said.splitlines())
+    page = write_page(found, tmp_path / "t.html").read_text()
+    assert "0.00 [0.00, 0.00]" in page
+    assert "-0.00" not in page
+    assert 'name="viewport"' in page  # or phones would show it as small as a desk's
+    one = dataclasses.replace(found, seeds=1, tasks=found.tasks[:1])
+    assert "1 task, 400 steps each, 1 seed" in str(table_of(one).title)
 
 
 def test_the_table_and_the_page_say_it(table, tmp_path):

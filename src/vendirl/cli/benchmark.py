@@ -31,8 +31,8 @@ class Benchmark(Command):
         out: The folder of the board: index.html, board.json and board.csv, and the runs. What is there is kept.
         suite: The suite: plane-maze-rooms-v1, or plane-maze-rooms-mini-v1 to try it out. A board that exists already
             keeps the one it has.
-        methods: The methods to train, separated by commas. One that rewards by a similarity, such as vendirl, is
-            trained once for each sense.
+        methods: The methods to train, separated by commas; by default random,diayn,metra,vendirl. One that
+            rewards by a similarity, such as vendirl, is trained once for each sense.
         worlds: Which of the suite's worlds to use, separated by commas; all of them by default.
         learner: The algorithm of choice, with its settings if wanted, such as "ppo(learning_rate=1e-3)"; by default
             ppo, or that of a published form.

@@ -59,12 +59,13 @@ class Sweep(Settings, Many, Command):
             found = plan.carried_out(self.on, self.jobs, self.retries, self.imports, say, lambda task: bar(task.name))
         console = Console()
         title = f"{self.env}: {len(found.trials)} trials, the best by {self.objective}"
-        table = Table(title=verbatim(title, style="table.title"), title_justify="left")
+        console.print(verbatim(title, style="table.title"), soft_wrap=True)  # the table may be narrower
+        table = Table()
         for name in ("trial", self.objective, *(dimension.name for dimension in found.space)):
             table.add_column(verbatim(name), justify="right", overflow="fold")
         for trial in found.finished[:SHOWN]:
             values = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in trial.values.values()]
-            table.add_row(str(trial.number), f"{trial.objective:.4g}", *map(verbatim, values))
+            table.add_row(str(trial.number), f"{trial.objective:#.4g}".rstrip("."), *map(verbatim, values))
         console.print(table)
         for one in found.importance:
             line = f"{one.name} explains {one.share:.0%} of how trials differ, beyond chance (p = {one.p:.3f})"

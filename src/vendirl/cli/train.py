@@ -80,7 +80,8 @@ class Train(Settings, Command):
             ceiling = summary["attainable"]
             of = f"{ceiling:.3f} attainable" if summary["attainable_method"] == "ascent" else f"at most {ceiling:.3f}"
             console.print(f"seed {seed}: Vendi Score [bold]{score:.3f}[/] of {of} ({score / ceiling:.1%})")
-        console.print(learned(summary["vendi_score"], summary["untrained"], len(summary["seeds"])))
+        scores = summary["vendi_score"], summary["untrained"]
+        console.print(learned(*scores, len(summary["seeds"]), bool(result.settings.init)))
         refills = f" and {summary['refill_steps']:,} to refill memories" if summary["refill_steps"] else ""
         console.print(
             f"{summary['env_steps']:,} steps{refills} in {summary['wall_seconds']:.1f} s "

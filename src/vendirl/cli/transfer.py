@@ -68,15 +68,24 @@ class Transfer(Command):
     pretraining: float = 1e6
 
     def run(self) -> None:
+        try:
+            self._run()
+        except KeyboardInterrupt as stop:
+            told = str(stop) or f"stopped; {self.out} keeps what is done, and the same command goes on with it"
+            raise KeyboardInterrupt(told) from None
+
+    def _run(self) -> None:
         from vendirl.clusters.comparing import split
         from vendirl.show.transfer import table_of, table_of_runs, write_page
         from vendirl.show.utility_map import html_of_map, tables_of_map
-        from vendirl.transfer.mapping import map_of, write_map
+        from vendirl.transfer.mapping import enough, map_of, write_map
         from vendirl.transfer.transferring import transfer
 
         runs: tuple[Path, ...] = self.runs
         if self.map and not runs:
             runs = self._trained()
+        if self.map:
+            enough(len(runs))
         found = transfer(
             runs,
             split(self.tasks),
@@ -111,9 +120,12 @@ class Transfer(Command):
     def _trained(self) -> tuple[Path, ...]:
         """The sets of skills for the map, of which those are trained that are not there yet."""
         from vendirl.clusters import comparing
+        from vendirl.training.beginning import begin
         from vendirl.training.progress import progress_bar
         from vendirl.training.settings import Settings
+        from vendirl.transfer.mapping import enough
         from vendirl.transfer.sets import known_sets
+        from vendirl.transfer.transferring import asked_of
 
         if self.tasks not in known_sets():
             raise ValueError(
@@ -129,6 +141,20 @@ class Transfer(Command):
         senses = comparing.split(self.senses)
         comparing.check_similarities(senses)
         entrants = comparing.contestants(comparing.split(self.methods), senses, settings)
+        enough(len(entrants))
+        # What is asked is looked at before hours are spent on skills for it; ways do not depend on the similarity.
+        of_methods = {entrant.settings.method: dataclasses.replace(entrant.settings, seeds=1) for entrant in entrants}
+        asked_of(
+            {method: begin(settings) for method, settings in of_methods.items()},
+            self.tasks,
+            comparing.split(self.adapt),
+            steps=self.steps,
+            seeds=self.seeds,
+            seed=self.seed,
+            part=self.part,
+            env=self.env,
+            learning=self.learning,
+        )
 
         def progress(entrant):
             return progress_bar(entrant.name).__enter__().__call__

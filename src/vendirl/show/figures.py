@@ -147,14 +147,16 @@ def draw_learning_curve(
     scores = np.asarray(scores)
     scores = scores[:, None] if scores.ndim == 1 else scores
     for seed in scores.T:
-        ax.plot(steps, seed, color="#0072B2", lw=1.5 if scores.shape[1] == 1 else 0.8, alpha=0.8)
+        line = {"lw": 1.5 if scores.shape[1] == 1 else 0.8, "alpha": 0.8}
+        ax.plot(steps, seed, "o" if len(scores) == 1 else "-", color="#0072B2", **line)
     if ceiling is not None:
         ax.axhline(ceiling, color="#D55E00", lw=1.2, ls="--")
-        ax.text(steps[0], ceiling, f"{word} {ceiling:.3g}", va="bottom", fontsize=8, color="#D55E00")
+        ax.text(0, ceiling, f" {word} {ceiling:.3g}", va="bottom", fontsize=8, color="#D55E00")
     ax.set(xlabel="environment steps", ylabel="Vendi Score")
     ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
     ax.set_ylim(bottom=min(1.0, float(scores.min())))
     ax.margins(y=0.12)
+    ax.set_xlim(left=0)
     _plain(ax, frame=True)
 
 

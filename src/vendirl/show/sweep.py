@@ -200,7 +200,8 @@ svg { width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 12px
 .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
 polyline.faint { stroke: var(--dot); opacity: .55; } polyline.best { stroke: var(--accent); stroke-width: 2.6; }
 polyline:hover { stroke: var(--ink); opacity: 1; stroke-width: 3; }
-circle.usual { fill: var(--dot); } circle.best { fill: var(--accent); stroke: var(--ink); stroke-width: 1.5; }
+circle.usual { fill: var(--dot); } circle.faint { fill: var(--dot); opacity: .55; }
+circle.best { fill: var(--accent); stroke: var(--ink); stroke-width: 1.5; }
 circle:hover { fill: var(--ink); } .bar { fill: var(--accent); } .under { fill: var(--line); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
 th, td { text-align: right; padding: 5px 14px 5px 0; border-bottom: 1px solid var(--line); }

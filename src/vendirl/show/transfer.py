@@ -8,6 +8,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.table import Table
 
 from vendirl._files import write_bytes_atomically
@@ -17,19 +18,26 @@ from vendirl.transfer.result import NOTHING, Row, Transfer
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .75rem;border-bottom:1px solid #ddd}"
-    "td{text-align:right}td:first-child,td:nth-child(2),th{text-align:left}img{max-width:100%}code{background:#f4f4f4}"
+    "div{overflow-x:auto}td{text-align:right}td:first-child,.ways td:nth-child(2),th{text-align:left}"
+    "img{max-width:100%}code{background:#f4f4f4}p{overflow-wrap:anywhere}"
 )
 
 
 def cells_of(row: Row) -> list[str]:
     """What the table says of a row, beside its name."""
-    ends = "" if row.interval is None else f" [{row.interval[0]:.2f}, {row.interval[1]:.2f}]"
+    ends = "" if row.interval is None else f" [{rounded(row.interval[0])}, {rounded(row.interval[1])}]"
     half = "never" if row.to_half is None else f"{row.to_half:,}"
     last = f"{row.returns[-1].mean():.3g}"
-    return [f"{row.score:.2f}{ends}", f"{row.mean:.2f}", f"{row.area:.2f}", half, f"{int(row.steps[-1]):,}", last]
+    score, mean, under = map(rounded, (row.score, row.mean, row.area))
+    return [f"{score}{ends}", mean, under, half, f"{int(row.steps[-1]):,}", last]
 
 
-COLUMNS = ("score", "mean", "area", "steps to half", "steps", "return")
+def rounded(x: float) -> str:
+    """Two decimals, and no sign of a zero."""
+    return f"{round(x, 2) + 0.0:.2f}"
+
+
+COLUMNS = ("score", "mean", "area", "to half", "steps", "return")
 
 
 def said(found: Transfer) -> str:
@@ -41,26 +49,34 @@ def said(found: Transfer) -> str:
     )
     return (
         f"0 is what random actions earn, 1 what the oracle earns; {several}. Area: under the curve up to "
-        f"{found.budget:,.0f} steps of each task; steps count those of choosing skills, not those of pretraining.{left}"
+        f"{found.budget:,.0f} steps of each task. To half: the steps after which the mean was half or more. Steps "
+        f"count those of choosing skills, not those of pretraining.{left}"
     )
 
 
 def table_of(found: Transfer) -> Table:
     """A table with a row for each set of skills and way of using them."""
-    title = f"{found.env}: {len(found.tasks)} tasks, {found.budget:,.0f} steps each, {found.seeds} seeds"
-    table = Table(title=verbatim(title, style="table.title"), title_justify="left", caption=said(found))
+    tasks, seeds = _counted(len(found.tasks), "task"), _counted(found.seeds, "seed")
+    title = f"{found.env}: {tasks}, {found.budget:,.0f} steps each, {seeds}"
+    table = Table(
+        title=verbatim(title, style="table.title"), title_justify="left", caption=said(found), box=box.SIMPLE_HEAD
+    )
     table.add_column("skills", overflow="fold")
     table.add_column("way", overflow="fold")
     for name in COLUMNS:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in sorted(found.rows, key=lambda row: row.skills != NOTHING):
         table.add_row(verbatim(row.skills), verbatim(row.way), *map(verbatim, cells_of(row)))
     return table
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def table_of_runs(found: Transfer) -> Table:
     """How diverse each set of skills is, and how many of its skills are useful."""
-    table = Table(title="The skills", title_justify="left")
+    table = Table(title="The skills", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("skills", overflow="fold")
     senses = list(dict.fromkeys(k for of in found.diversity.values() for k in of))
     for name in (*senses, "useful skills"):
@@ -87,7 +103,7 @@ def write_page(found: Transfer, out: str | Path, command: str = "", more: str = 
     parts = [
         f"<h1>What the skills are good for: {html.escape(found.env)}</h1>",
         f"<p>{html.escape(said(found))}</p>",
-        _html_table(("skills", "way", *COLUMNS), rows),
+        _html_table(("skills", "way", *COLUMNS), rows, "ways"),
         f'<img alt="Curves of all ways" src="data:image/png;base64,{base64.b64encode(curves(found)).decode()}">',
         "<h2>The skills</h2>",
         _html_table(("skills", *senses, "useful skills"), runs),
@@ -97,7 +113,8 @@ def write_page(found: Transfer, out: str | Path, command: str = "", more: str = 
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     page = (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Transfer</title><meta '
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Transfer</title><meta name="viewport" '
+        f'content="width=device-width, initial-scale=1"><meta '
         f'http-equiv="Content-Security-Policy" content="{policy}"><style>{_STYLE}</style></head><body>'
         f"{''.join(parts)}</body></html>\n"
     )
@@ -128,7 +145,7 @@ def curves(found: Transfer) -> bytes:
     return picture.getvalue()
 
 
-def _html_table(head: tuple[str, ...], rows: list[list[str]]) -> str:
+def _html_table(head: tuple[str, ...], rows: list[list[str]], kind: str = "") -> str:
     top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="{kind}"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'

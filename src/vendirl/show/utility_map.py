@@ -9,10 +9,13 @@ import numpy as np
 from rich.table import Table
 
 from vendirl._text import printable, verbatim
+from vendirl.show.transfer import rounded
 from vendirl.transfer.mapping import UtilityMap
 
 SHOWN = 8
 """Tasks that have columns of their own in a terminal; the page has all."""
+NONE = "-"
+"""Where there is no correlation."""
 
 
 def tables_of_map(found: UtilityMap) -> list[Table]:
@@ -25,13 +28,22 @@ def tables_of_map(found: UtilityMap) -> list[Table]:
     earned = _table(f"What sets of skills earn by {found.way}", (*numbers, "mean"))
     for i in np.argsort(-found.utility.mean(1)):
         row = (*found.utility[i, list(shown)], found.utility[i].mean())
-        earned.add_row(verbatim(found.sets[i]), *(f"{x:.2f}" for x in row))
+        earned.add_row(verbatim(found.sets[i]), *map(rounded, row))
     told = _table("Rank correlation of the Vendi Score with what is earned", (*numbers, "mean", "by task"), said())
     for k, name in enumerate(found.senses):
-        cells = [cell(found.correlation[k, task], found.p_values[k, task]) for task in shown]
-        cells.append(cell(found.overall[k], found.overall_p[k]))
-        told.add_row(verbatim(name), *cells, f"p {found.by_task_p[k]:.3f}")
+        told.add_row(verbatim(name), *_told(found, k, shown))
     return [tasks, earned, told]
+
+
+def _told(found: UtilityMap, k: int, tasks: Sequence[int]) -> list[str]:
+    """The row of a sense: its correlation in tasks, with what is earned on average, and whether the task matters. Where
+    all sets earn the same, or all score the same, there is no correlation to tell."""
+    scored = np.ptp(found.scores[:, k]) > 0
+    varies = scored & (np.ptp(found.utility, 0) > 0)
+    cells = [cell(found.correlation[k, m], found.p_values[k, m]) if varies[m] else NONE for m in tasks]
+    overall = scored and np.ptp(found.utility.mean(1)) > 0
+    cells.append(cell(found.overall[k], found.overall_p[k]) if overall else NONE)
+    return [*cells, f"p {found.by_task_p[k]:.3f}" if varies.any() else NONE]
 
 
 def _table(title: str, columns: Sequence[str], caption: str | None = None) -> Table:
@@ -52,24 +64,43 @@ def said() -> str:
     """What the stars mean."""
     return (
         "*: sets of skills dealt at random have a correlation as large in at most 5 % of deals, each cell by itself. "
-        "By task: the share of shuffles of tasks in which correlations differ as much"
+        "By task: the share of shuffles of tasks in which correlations differ as much. "
+        f"{NONE}: all sets earn the same, or score the same"
     )
 
 
 def html_of_map(found: UtilityMap) -> str:
-    """The same as HTML, cells coloured by their correlation."""
-    parts = []
-    for title, rows, head, values in (
-        (f"What sets of skills earn by {found.way}", found.sets, found.tasks, found.utility),
-        ("Rank correlation of the Vendi Score with what is earned", found.senses, found.tasks, found.correlation),
-    ):
-        top = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *head))
-        body = ""
-        for name, row in zip(rows, values, strict=True):
-            cells = "".join(f'<td style="background:{_colour(float(x))}">{x:.2f}</td>' for x in row)
-            body += f"<tr><td>{html.escape(name)}</td>{cells}</tr>"
-        parts.append(f"<h2>{html.escape(title)}</h2><table><tr>{top}</tr>{body}</table>")
-    return "".join([*parts, f"<p>{html.escape(said())}</p>"])
+    """The same as HTML, cells coloured by what is earned and by their correlation."""
+    every = range(len(found.tasks))
+    means = found.utility.mean(1)
+    order = np.argsort(-means)
+    earned = [
+        (found.sets[i], [*found.utility[i], means[i]], [*map(rounded, (*found.utility[i], means[i]))]) for i in order
+    ]
+    told = [
+        (name, [*found.correlation[k], found.overall[k]], _told(found, k, every)) for k, name in enumerate(found.senses)
+    ]
+    return "".join(
+        [
+            _html_table(f"What sets of skills earn by {found.way}", (*found.tasks, "mean"), earned),
+            _html_table(
+                "Rank correlation of the Vendi Score with what is earned", (*found.tasks, "mean", "by task"), told
+            ),
+            f"<p>{html.escape(said())}</p>",
+        ]
+    )
+
+
+def _html_table(title: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float], Sequence[str]]]) -> str:
+    """A table of names, and of texts that are coloured by the numbers that belong to the first of them."""
+    body = ""
+    for name, numbers, texts in rows:
+        shades = [f' style="background:{_colour(float(x))}"' for x in numbers]
+        shades += [""] * (len(texts) - len(shades))
+        cells = "".join(f"<td{shade}>{text}</td>" for shade, text in zip(shades, texts, strict=True))
+        body += f"<tr><td>{html.escape(name)}</td>{cells}</tr>"
+    top = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *columns))
+    return f"<h2>{html.escape(title)}</h2><div><table><tr>{top}</tr>{body}</table></div>"
 
 
 def _colour(x: float) -> str:

@@ -105,7 +105,8 @@ def check_fits(fresh: SkillPolicy, old: SkillPolicy, what: str) -> None:
         mine, theirs = getattr(fresh, name), getattr(old, name)
         if mine != theirs:
             raise ValueError(
-                f"{what} has skills with {name}={theirs}, and this run has {name}={mine}; give it its {wanted}"
+                f"{what} was trained with {name}={theirs}, and this run has {name}={mine}; it can begin with skills "
+                f"of the same {wanted} only"
             )
     for part in ("actor", "critic"):
         mine, theirs = _shape(getattr(fresh, part)), _shape(getattr(old, part))

@@ -99,8 +99,7 @@ def utility_map(
         draws: deals of sets, and shuffles of tasks.
         seed: of these.
     """
-    if len(utility) < LEAST:
-        raise ValueError(f"a utility map needs at least {LEAST} sets of skills, but there are {len(utility)}")
+    enough(len(utility))
     if set(utility) != set(scores):
         raise ValueError("utility and scores must be of the same sets of skills")
     whole_number(draws, "draws")
@@ -123,6 +122,12 @@ def utility_map(
         as_spread += shuffled.std(1) >= ρ.std(1) - 1e-12
     p, overall_p, by_task_p = (count / (draws + 1) for count in (as_large, overall_as_large, as_spread))
     return UtilityMap(way, sets, senses, tuple(tasks), U, V, ρ, p, overall, overall_p, by_task_p)
+
+
+def enough(sets: int) -> None:
+    """Refuse a map of fewer sets of skills than can tell anything."""
+    if sets < LEAST:
+        raise ValueError(f"a utility map needs at least {LEAST} sets of skills, but there are {sets}")
 
 
 def spearman(x: Float[np.ndarray, "sets a"], y: Float[np.ndarray, "sets b"]) -> Float[np.ndarray, "a b"]:

@@ -87,22 +87,12 @@ def transfer(
         >>> table.row("vendirl", "select").score > table.row("-", "random").score
         True
     """
-    chosen = tasks_of(tasks, part)
-    ways = _ways_of(adapt)
-    finite_number(steps, "steps", above=0, most=1e15)
-    whole_number(seeds, "seeds", most=10**6)
-    seed_number(seed)
-    if not isinstance(learning, Learning):
-        raise TypeError(f"learning must be a Learning, but is {type(learning).__name__}")
-    learning.check()
-    sets = _sets_of_skills(runs, trust)
-    environment, name = _environment(sets, env)
-    check_tasks(chosen, environment.feature_names, f"the environment {name}")
     senses = {str(k): k for k in map(as_similarity, similarities)}
-    asked = Asked(environment, chosen, float(steps), seeds, seed, learning)
-    for way in ways:
-        for run in sets.values() if way.uses_skills else ():
-            way.check(dataclasses.replace(asked, run=_in(run, environment)))
+    sets = _sets_of_skills(runs, trust)
+    asked, ways, name = asked_of(
+        sets, tasks, adapt, steps=steps, seeds=seeds, seed=seed, part=part, env=env, learning=learning
+    )
+    environment, chosen = asked.environment, asked.tasks
     rest = {
         "env": f"{name} {environment!r}"[:2000],
         "tasks": [str(task) for task in chosen],
@@ -154,6 +144,37 @@ def transfer(
         write_atomically(folder / "transfer.json", json.dumps(found.to_json(), indent=1) + "\n")
         write_atomically(folder / "transfer.csv", found.to_csv())
     return found
+
+
+def asked_of(
+    sets: dict[str, Run],
+    tasks: Any,
+    adapt: Any,
+    *,
+    steps: float,
+    seeds: int,
+    seed: int,
+    part: Part | Any,
+    env: str | AnyEnvironment | Any | None,
+    learning: Learning | Any,
+) -> tuple[Asked, tuple[Way, ...], str]:
+    """What is asked of sets of skills, in which ways, and what the environment is called; refused if it cannot be. Of
+    the runs it is enough that they could be trained."""
+    chosen = tasks_of(tasks, part)
+    ways = _ways_of(adapt)
+    finite_number(steps, "steps", above=0, most=1e15)
+    whole_number(seeds, "seeds", most=10**6)
+    seed_number(seed)
+    if not isinstance(learning, Learning):
+        raise TypeError(f"learning must be a Learning, but is {type(learning).__name__}")
+    learning.check()
+    environment, name = _environment(sets, env)
+    check_tasks(chosen, environment.feature_names, f"the environment {name}")
+    asked = Asked(environment, chosen, float(steps), seeds, seed, learning)
+    for way in ways:
+        for run in sets.values() if way.uses_skills else ():
+            way.check(dataclasses.replace(asked, run=_in(run, environment)))
+    return asked, ways, name
 
 
 def _of_run(way: Way, name: str, run: Run, asked: Asked, rest: dict[str, Any], folder: Path | None) -> Used:

@@ -128,7 +128,7 @@ def sentence_of(run: RunFolder | None, skills: int) -> str | None:
     seeds = summary.get("seeds")
     if score is None or untrained is None or not isinstance(seeds, dict):
         return None
-    return learned(score, untrained, len(seeds))
+    return learned(score, untrained, len(seeds), bool(run and run.settings.get("init")))
 
 
 def world_of(run: RunFolder | None) -> dict[str, Any] | None:

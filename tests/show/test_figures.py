@@ -1,0 +1,19 @@
+"""Pieces of figures: what is drawn can be seen."""
+
+import numpy as np
+
+from vendirl.show.figures import draw_learning_curve, new
+
+
+def test_a_curve_of_one_epoch_can_be_seen_on_an_axis_of_steps():
+    figure, axes = new(2)
+    draw_learning_curve(axes[0, 0], [12_800], np.array([[2.3, 2.5]]), 4.0)
+    one, other = axes[0, 0].lines[:2]
+    assert one.get_marker() == other.get_marker() == "o"
+    low, high = axes[0, 0].get_xlim()
+    assert low == 0
+    assert high >= 12_800
+    draw_learning_curve(axes[0, 1], [12_800, 25_600], np.array([2.3, 2.5]), 4.0)
+    assert axes[0, 1].lines[0].get_linestyle() == "-"
+    assert axes[0, 1].texts[0].get_position()[0] == axes[0, 1].get_xlim()[0] == 0  # the word is within the axes
+    figure.draw_without_rendering()
