@@ -137,7 +137,7 @@ def run(
     settings, loop = build(settings, objects)
     if longer and settings.extended and loop.method.plans_ahead:
         raise ValueError(f"{settings.method} has divided its epochs among the skills, so it cannot be given more steps")
-    known = processes.as_first_says(folder is not None and (folder / "settings.json").exists())
+    known = processes.as_first_says(folder is not None and carrying.has_begun(folder, settings))
     begun = None if known else beginning(settings, objects, trust)
     if begun is not None:  # refuses what does not fit before anything is written or compiled
         eqx.filter_eval_shape(lambda key: begun(new_policy(settings, loop, key), loop), jax.random.key(0))
@@ -150,7 +150,7 @@ def run(
                     )
             there = processes.as_first_says(there)
         stopping = held.enter_context(Stopping())
-        this = first(settings, loop, None if there else begun)
+        this = first(settings, loop, begun)
         if not there:
             this.note = note_of(settings, asked, loop)
         if isinstance(report, progress_bar):
@@ -158,7 +158,7 @@ def run(
         if folder is not None and leads:
             this.folder, this.owner = folder, True
             held.callback(setattr, this, "owner", False)
-            if settings.init and not there:
+            if settings.init and begun is not None:
                 with _saving(folder):
                     carrying.keep(folder, this.first, folders.fingerprint(settings))
         if folder is not None and there:
