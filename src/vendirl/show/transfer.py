@@ -48,7 +48,7 @@ def said(found: Transfer) -> str:
 def table_of(found: Transfer) -> Table:
     """A row for each set of skills and way of using them."""
     title = f"{found.env}: {len(found.tasks)} tasks, {found.budget:,.0f} steps each, {found.seeds} seeds"
-    table = Table(title=verbatim(title, style="table.title"), title_justify="left", caption=said(found))
+    table = Table(title=verbatim(title, style="table.title"), title_justify="left", caption=verbatim(said(found)))
     table.add_column("skills", overflow="fold")
     table.add_column("way", overflow="fold")
     for name in COLUMNS:

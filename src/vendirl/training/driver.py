@@ -7,7 +7,6 @@ import dataclasses
 import errno
 import os
 import shlex
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +35,7 @@ from vendirl.training.problem import Objects, build, new_policy
 from vendirl.training.progress import progress_bar, silent
 from vendirl.training.run import Run
 from vendirl.training.settings import Settings
-from vendirl.training.stopping import Asked, Interrupted, Stopping, Terminated, left
+from vendirl.training.stopping import Asked, Interrupted, Stopping, Terminated
 
 Progress = Callable[[Run, dict[str, Any]], None]
 
@@ -195,7 +194,7 @@ def run(
         finally:
             block.close()
         if stopping.signal is not None:
-            raise left(f"stopped after its last epoch, and saved in {this.folder}", stopping.signal)
+            raise stopping.left(f"stopped after its last epoch, and saved in {this.folder}")
     return this
 
 
@@ -252,12 +251,12 @@ def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress, stoppi
             saved = time.perf_counter()
 
 
-def _stopped(this: Run, stopping: Stopping) -> Interrupted | Terminated:
+def _stopped(this: Run, stopping: Stopping) -> Interrupted | Terminated | Asked:
     """Save a run that was asked to stop: what to raise."""
     stopping.saving = True
     _save(this)
     message = f"stopped at epoch {this.done} of {this.epochs}{_how_to_resume(this, 'there')}"
-    return left(message, signal.SIGINT if stopping.signal is None else stopping.signal)
+    return stopping.left(message)
 
 
 def _save(this: Run) -> None:
