@@ -215,7 +215,11 @@ def _read(name: str, said: str, text: bool) -> Range | list[Any]:
     if found and not text:
         low, high, log, points = found.groups()
         try:
-            return Range(float(low), float(high), bool(log), None if points is None else int(points))
+            ends = float(low), float(high)
+        except ValueError:
+            raise ValueError(f"over: {name}={short(said)}: the ends of a range must be numbers") from None
+        try:
+            return Range(*ends, bool(log), None if points is None else int(points))
         except ValueError as error:
             raise ValueError(f"over: {name}={short(said)}: {error}") from None
     parts = split(said)
