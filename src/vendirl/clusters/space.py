@@ -164,6 +164,7 @@ def _dimension(name: str, said: Any) -> Dimension:
         raise ValueError(f"over: {name} has {len(said):,} choices; at most {MOST_CHOICES:,} can be tried")
     choices = [_plain(choice, name) for choice in said]
     if isinstance(usual, float):
+        choices = [math.inf if one == "inf" else one for one in choices]
         choices = [float(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in choices]
     seen: set[Any] = set()
     for choice in choices:
@@ -231,11 +232,12 @@ def _value(name: str, part: str) -> Any:
     if part.lower() in words:
         return words[part.lower()]
     try:
-        return ast.literal_eval(syntax(part))
+        found = ast.literal_eval(syntax(part))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        if re.fullmatch(r"[\w-]+", part):
-            return part
-        raise ValueError(f"over: {name}: {short(part)!r} is not a number, a word, true, false or a list") from None
+        found = part
+    if isinstance(found, str) and (found.lower() in words or not re.fullmatch(r"[^\W\d][\w-]*", found)):
+        raise ValueError(f"over: {name}: {short(part)!r} is not a number, a word, true, false or a list")
+    return found
 
 
 def _as_text(choice: Any) -> str:
