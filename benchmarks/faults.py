@@ -27,6 +27,7 @@ import numpy as np
 import tallies
 import vendirl as vr
 from broken import Line, disk, fail_from
+from faults_of_many import OfMany
 from forked import PLACE, LostError, Process, adopt, left_behind
 from tiny import BLOCKS, compare, digest, rows_in, state_of, train, train_outside
 from vendirl.show import films
@@ -34,7 +35,7 @@ from vendirl.training import checkpoint
 from vendirl.training import run as runs
 
 
-class Campaign:
+class Campaign(OfMany):
     """The undisturbed runs, chance, and the faults; each is a method that raises `LostError` if something was lost."""
 
     def __init__(self, seed: int):
@@ -290,6 +291,10 @@ FAULTS = [
     "kill_in_results",
     "kill_compare",
     "kill_video",
+    "kill_sweep",
+    "term_sweep",
+    "kill_transfer",
+    "term_transfer",
     "term",
     "hup",
     "interrupt_twice",
@@ -329,7 +334,7 @@ def main() -> int:
         times = times_of(asked.times, names)
     except ValueError as error:
         parser.error(str(error))
-    code = tallies.code("benchmarks/faults.py", "benchmarks/broken.py", "benchmarks/forked.py", "benchmarks/tiny.py")
+    code = tallies.code(*(f"benchmarks/{name}.py" for name in ("faults*", "broken", "forked", "tiny")))
     tried: dict[str, Any] = tallies.read(asked.save, asked.seed, code).get("faults", {})
     campaign, end = Campaign(asked.seed), time.monotonic() + 60 * asked.minutes
     rows = {name: tried.setdefault(name, {"tried": 0, "lost": [], "seconds": 0.0}) for name in names}

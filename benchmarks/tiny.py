@@ -30,12 +30,14 @@ import vendirl as vr
 from vendirl import cli
 from vendirl.algorithms.ppo import PPO
 from vendirl.clusters import comparing
+from vendirl.clusters.sweep import Plan
 from vendirl.environments.host import HostEnvironment
 from vendirl.training import blocks, ceilings, checkpoint, driver
 from vendirl.training import run as runs
 from vendirl.training.attainable import Attainable
 from vendirl.training.devices import replicated
 from vendirl.training.settings import Settings
+from vendirl.transfer.settings import Learning
 
 BLOCKS = 6
 TINY = Settings(
@@ -49,6 +51,8 @@ TINY = Settings(
 )
 OUTSIDE: dict[str, Any] = {"skills": 2, "scenes": 2, "hidden": (8,), "steps": 2 * 5 * 10 * BLOCKS, "ppo": TINY.ppo}
 """Settings of a run in an environment outside of JAX."""
+
+TASK = "goal(x, y, at=[0.9, 0.5], dense=True)"
 
 for name in cli.COMMANDS:
     cli.command_named(name)
@@ -113,9 +117,36 @@ def compare(out: Path, methods: tuple[str, ...], pause: float = 0.03) -> int:
     return 0
 
 
+def sweep(out: Path, seeds: tuple[int, ...], pause: float = 0.03) -> int:
+    """The part of `vendirl sweep` that trains."""
+
+    def run() -> None:
+        given = {field.name for field in dataclasses.fields(TINY)}
+        plan = Plan(f"seed={','.join(map(str, seeds))}", TINY, given, out, sampler="grid")
+        found = plan.carried_out(say=lambda _: None, progress=lambda _: lambda *_: time.sleep(pause))
+        for trial in found.trials:
+            write_state(vr.load(trial.folder))
+
+    return _as_command(run)
+
+
+def transfer(out: Path, skills: Path) -> int:
+    """The part of `vendirl transfer` that does the tasks."""
+    blocks.CompiledBlock = Handed.__base__  # type: ignore[misc,assignment]  (here is more than one kind of world)
+    ways, how = ["select(rollouts=1)", "finetune"], Learning(scenes=4, hidden=(8,), episodes=2)
+    return _as_command(
+        lambda: vr.transfer(skills, TASK, ways, steps=400, seeds=1, out=out, learning=how, progress=False)
+    )
+
+
 def _command(run: Callable[[], runs.Run], every: float = 0.0, first: float = 0.0) -> int:
+    return _as_command(lambda: write_state(run()), every, first)
+
+
+def _as_command(run: Callable[[], Any], every: float = 0.0, first: float = 0.0) -> int:
+    """What the command line makes of what it does: its exit code, and what it says."""
     _save_every(every, first)
-    cli.command_named("train").run = lambda _: write_state(run())  # type: ignore[method-assign]
+    cli.command_named("train").run = lambda _: run()  # type: ignore[method-assign]
     return cli.main(["train"])
 
 

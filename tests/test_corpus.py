@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import fuzz_texts
+from tests import fuzz_judging, fuzz_texts
 from vendirl.cli import main
 
 CORPUS = [tuple(case) for case in json.loads((Path(__file__).parent / "corpus" / "texts.json").read_text())]
@@ -59,16 +59,16 @@ def test_the_judge_sees_what_is_wrong():
 
     class Slow:
         def __del__(self):  # whatever is raised here is let out by nobody
+            end = time.process_time() + 0.3
             while time.process_time() < end:
                 pass
 
-    end = time.process_time() + 0.3
     for call, expected in ((hang, "hang"), (Slow, "hang"), (not_ours, "traceback"), (greedy, "memory")):
-        assert fuzz_texts.outcome(call, seconds=0.1)[0] == expected
+        assert fuzz_judging.outcome(call, seconds=0.1)[0] == expected
     for text in ("inf*mmd", "nan*(mmd + cosine)", "mmd(scale=nan)", "0*mmd"):
-        with pytest.raises(fuzz_texts.Silent):
-            fuzz_texts.sound_text(text, str)
-    fuzz_texts.sound_text("diayn(clip=inf) + 10*environment", str)
+        with pytest.raises(fuzz_judging.Silent):
+            fuzz_judging.sound_text(text, str)
+    fuzz_judging.sound_text("diayn(clip=inf) + 10*environment", str)
 
 
 ARGUMENTS = [
@@ -95,7 +95,7 @@ ARGUMENTS = [
 
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=lambda arguments: " ".join(arguments)[:40])
 def test_wrong_arguments_end_in_one_line_with_code_2(arguments, tmp_path, capsys):
-    with fuzz_texts.in_time(5.0):
+    with fuzz_judging.in_time(5.0):
         try:
             code = main(["train", *arguments, "--out", str(tmp_path / "never")])
         except SystemExit as stop:  # what tyro refuses

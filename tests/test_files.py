@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from vendirl._files import open_regular, read_regular
+from vendirl._files import drop_leftovers, open_regular, read_regular, write_atomically
 
 
 def test_a_regular_file_is_read_whole(tmp_path):
@@ -57,3 +57,23 @@ def test_links_within_a_folder_are_not_followed(tmp_path):
         read_regular(folder / ".." / "secret" / "key", 10, within=folder)
     (tmp_path / "way").symlink_to(tmp_path / "secret")  # a link to the folder itself is the reader's own
     assert read_regular(tmp_path / "way" / "key", 10, within=tmp_path / "way") == b"secret"
+
+
+def test_what_is_written_goes_through_no_link(tmp_path):
+    secret, folder = tmp_path / "secret", tmp_path / "folder"
+    secret.write_text("secret")
+    folder.mkdir()
+    for name in ("board.json", f".board.json.{os.getpid()}"):  # the file itself, and what is written before it
+        (folder / name).symlink_to(secret)
+    write_atomically(folder / "board.json", "new")
+    assert secret.read_text() == "secret"
+    assert not (folder / "board.json").is_symlink()
+    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("board.json", "new")]
+
+
+def test_only_leftovers_of_what_is_written_are_removed(tmp_path):
+    kept = (".lock", ".mine.123", "sweep.json.12", ".sweep.json", ".bashrc")
+    for name in (".sweep.json.12", ".b.json.9", ".a.npz.7.npz", *kept):
+        (tmp_path / name).write_text("")
+    drop_leftovers(tmp_path, "sweep.json", "b.*", "*.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)

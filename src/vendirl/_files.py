@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +30,7 @@ def atomically(path: Path, ending: str = "") -> Iterator[Path]:
     It lies beside the other and is hidden; `ending` is for those who insist on one.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{ending}")
+    temporary.unlink(missing_ok=True)  # in a folder of others it may be a link, which would be written through
     try:
         yield temporary
         sync(temporary)
@@ -36,6 +39,20 @@ def atomically(path: Path, ending: str = "") -> Iterator[Path]:
         with contextlib.suppress(OSError):  # what went wrong before is what should be said
             temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def drop_leftovers(folder: Path, *names: str) -> None:
+    """Remove what was being written to files of these names when a process died: only for who owns the folder.
+
+    Names may be patterns, such as `*.json`.
+    """
+    for path in folder.glob(".*"):
+        found = _UNFINISHED.fullmatch(path.name)
+        if found and any(fnmatch.fnmatchcase(found[1], name) for name in names):
+            path.unlink(missing_ok=True)
+
+
+_UNFINISHED = re.compile(r"\.(.+?)\.\d+(\.[a-z0-9]+)?")
 
 
 def sync(file: Path) -> None:

@@ -1,5 +1,7 @@
 """What a sweep goes over: text, Python, and what is refused."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,14 @@ def test_values_take_their_places():
         ("seeds=1,2", "no setting 'seeds' to sweep"),
         ("ppo.discont=0.9,1", "did you mean 'ppo.discount'"),
         ("skills=4,8; skills=2,3", "names a setting twice"),
+        ("ppo.discount=0.1..0.9 in 1000000", "number after in"),
+        ("steps=x," + "9" * 400, "too many digits"),
+        ("skills=" + ",".join(map(str, range(20_001))), "20,001 choices"),
+        ("skills=4,{[]: 4}", "is not a number, a word"),
+        ("skills=4,{4}", "is not a number, a text"),
+        ("order=1,'2'", "is not a number, a word"),
+        ("seed=-1e300..1e300", "a whole number of at most"),
+        ("ppo.discount=0..1" + "x" * 2000, r"the ends of a range must be numbers"),
         ("skills=4,4", "has the choice 4 twice"),
         ("skills=8..4", "low < high"),
         ("ppo.learning_rate=0..1 log", "must begin above 0"),
@@ -77,3 +87,11 @@ def test_values_take_their_places():
 def test_what_is_wrong_is_refused(over, message):
     with pytest.raises((ValueError, TypeError), match=message):
         parse_space(over)
+
+
+def test_what_is_said_reads_back_also_infinity_and_many_choices():
+    (order,) = parse_space("order=1,2,inf")
+    assert order.choices == (1.0, 2.0, math.inf)
+    for text in ("order=1,2,inf", "ppo.discount=0.1..0.9 in 10000"):
+        said = space_text(parse_space(text))
+        assert space_text(parse_space(said)) == said

@@ -60,6 +60,29 @@ def test_a_folder_does_as_well(first, tmp_path):
     assert here.settings.init == str(tmp_path / "a")
 
 
+def test_killed_before_the_skills_to_begin_with_were_kept_it_begins_with_them_again(tmp_path, monkeypatch):
+    asked = {"env": "point(episode_length=10)", "similarity": "mmd(scale=4)", **SMALL}
+    there = vr.train(**asked, out=tmp_path / "a")
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_):
+        raise Killed
+
+    with monkeypatch.context() as dying:
+        dying.setattr("vendirl.training.carrying.keep", killed)
+        with pytest.raises(Killed):
+            vr.train(**asked, init=tmp_path / "a", out=tmp_path / "b")
+    assert (tmp_path / "b" / "settings.json").exists()
+    begun = vr.train(**asked, init=tmp_path / "a", out=tmp_path / "b", resume="auto")
+    assert same(begun.first.actor, there.skills.actor)
+    assert begun.done == begun.epochs
+    shutil.rmtree(tmp_path / "b" / "init")
+    with pytest.raises(ValueError, match=r"which should be in .*init, but are not"):  # it has trained since
+        vr.train(**asked, init=tmp_path / "a", out=tmp_path / "b", resume="auto")
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [

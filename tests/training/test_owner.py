@@ -37,6 +37,27 @@ def test_a_folder_has_one_owner_who_is_named_until_he_dies(tmp_path):
     assert (tmp_path / LOCK).read_text() == ""
 
 
+def test_a_lock_that_is_a_link_or_a_pipe_is_refused_and_nothing_is_written(tmp_path):
+    secret, run = tmp_path / "secret", tmp_path / "run"
+    secret.write_text("secret")
+    run.mkdir()
+    (run / LOCK).symlink_to(secret)
+    with pytest.raises(ValueError, match=r"\.lock is a link"), owning(run):
+        pass
+    (run / LOCK).unlink()
+    os.mkfifo(run / LOCK)
+    with pytest.raises(ValueError, match="is a pipe"), owning(run):
+        pass
+    assert secret.read_text() == "secret"
+
+
+def test_who_owns_a_folder_removes_what_was_left_half_written(tmp_path):
+    for name in (".sweep.json.123", ".notes.123"):
+        (tmp_path / name).write_text("half")
+    with owning(tmp_path, "sweep.json"):
+        assert {path.name for path in tmp_path.iterdir()} == {LOCK, ".notes.123"}
+
+
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
 def test_where_nothing_can_be_locked_that_is_said(tmp_path, monkeypatch, number):
     def flock(*_):

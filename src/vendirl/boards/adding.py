@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vendirl._checks import finite_number, seed_number
-from vendirl.boards.board import Board, board_in, write_board
+from vendirl.boards.board import WRITTEN, Board, board_in, write_board
 from vendirl.boards.checking import check_skills
 from vendirl.boards.entry import Entry, digest_of, scores_of
 from vendirl.boards.suite import Suite, suite_named
@@ -64,7 +64,7 @@ def add_skills(
         versions=versions,
     )
     folder.mkdir(parents=True, exist_ok=True)
-    with owning(folder):
+    with owning(folder, *WRITTEN):
         board = board_in(folder, chosen).adding(entry)
         write_board(board, folder)
     return board

@@ -23,6 +23,9 @@ from vendirl.boards.suite import Suite, suite_named
 from vendirl.training.reading import read_table
 
 FORMAT = 1
+MOST_OF_A_BOARD = 2**26
+"""Bytes of board.json."""
+WRITTEN = ("board.json", "board.csv", "index.html")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,10 +94,11 @@ class Board:
 
 def read_board(folder: str | Path) -> Board:
     """The board in a folder, or in a file such as board.json; anything else is refused, with the reason."""
-    path = Path(folder)
-    path = path / "board.json" if path.is_dir() else path
+    path, within = Path(folder), None
+    if path.is_dir():
+        path, within = path / "board.json", path
     try:
-        found = read_table(path)
+        found = read_table(path, MOST_OF_A_BOARD, within)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} is not there, so there is no board") from None
     entries: Any = found.get("entries")
@@ -132,6 +136,8 @@ def write_board(board: Board, folder: Path) -> list[Path]:
         "board.csv": board.to_csv(),
         "index.html": page(board.suite, board.rows),
     }
+    if len(texts["board.json"]) > MOST_OF_A_BOARD:
+        raise ValueError(f"the board would be larger than {MOST_OF_A_BOARD:,} bytes; begin another one")
     for name, text in texts.items():
         write_atomically(folder / name, text)
     return [folder / name for name in texts]

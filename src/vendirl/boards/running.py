@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from vendirl._checks import finite_number, whole_number
 from vendirl._text import settings_text
-from vendirl.boards.board import Board, board_in, write_board
+from vendirl.boards.board import WRITTEN, Board, board_in, write_board
 from vendirl.boards.checking import check_skills
 from vendirl.boards.entry import Entry, digest_of, scores_of
 from vendirl.boards.suite import Suite, suite_named
@@ -17,7 +18,7 @@ from vendirl.data import read, sources_in
 from vendirl.methods import parse_method
 from vendirl.training.driver import Progress
 from vendirl.training.owner import owning
-from vendirl.training.reading import read_table, read_versions
+from vendirl.training.reading import read_settings, read_table, read_versions
 from vendirl.training.settings import Settings
 
 DEFAULT = "plane-maze-rooms-v1"
@@ -78,7 +79,7 @@ def benchmark(
     for world in places:
         folders = train_all(entrants[world], folder / "runs" / world, progress)
         found = [entry for run in folders for entry in _entries(run, folders[run], world, board)]
-        with owning(folder):
+        with owning(folder, *WRITTEN):
             board = board_in(folder, chosen)
             for entry in found:
                 board = board.replacing(entry)
@@ -99,8 +100,12 @@ def _entrants(
 
 def _entries(method: str, run: Path, world: str, board: Board) -> list[Entry]:
     """An entry for each seed of a run; those whose episodes the board has scored are taken from there."""
-    summary: Any = read_table(run / "summary.json")
-    asked = Settings.from_json(read_table(run / "settings.json")["settings"])
+    path = run / "summary.json"
+    summary: Any = read_table(path, within=run)
+    steps: Any = summary.get("env_steps")
+    whole_number(steps, f"{path}: env_steps", least=0)
+    seconds = finite_number(summary.get("wall_seconds"), f"{path}: wall_seconds", least=0)
+    asked = read_settings(run)
     by = board.suite.sense_of(asked.similarity) if parse_method(asked.method).depends_on_similarity else None
     versions = ", ".join(f"{package} {version}" for package, version in read_versions(run).items())
     found = []
@@ -119,8 +124,8 @@ def _entries(method: str, run: Path, world: str, board: Board) -> list[Entry]:
             scores=scores_of(data, board.suite),
             digest=digest,
             outside=False,
-            steps=summary["env_steps"],
-            seconds=summary["wall_seconds"] / asked.seeds,
+            steps=steps,
+            seconds=seconds / asked.seeds,
             settings=settings_text("settings", asked),
             versions=versions,
             trained_by=by,

@@ -22,6 +22,7 @@ from vendirl.similarity import parse
 from vendirl.training.driver import Progress
 from vendirl.training.folder import as_begun, name_for, read_settings
 from vendirl.training.notes import note_of
+from vendirl.training.owner import owning
 from vendirl.training.problem import build
 from vendirl.training.reading import read_table
 from vendirl.training.recipes import recommended
@@ -95,7 +96,8 @@ def train_all(
         tasks.append(task)
     devices = max(task.settings.devices for task in tasks)
     report = None if progress is None else lambda task: progress(by_name[task.name])
-    with opened(on, jobs, devices, out / "jobs") as executor:
+    out.mkdir(parents=True, exist_ok=True)
+    with owning(out, "comparison.json", "report.html"), opened(on, jobs, devices, out / "jobs") as executor:
         log = out / "attempts.jsonl"
         outcomes = carry_out(tasks, executor, retries=retries, progress=report, say=say, log=log)
     refuse_unfinished(outcomes)
@@ -106,7 +108,7 @@ def steps_taken(folders: dict[str, Path]) -> dict[str, tuple[int, int]]:
     """Of each method, the environment steps that each seed learned from, and those that refilled its memories."""
 
     def of(path: Path) -> tuple[int, int]:
-        summary = read_table(path)
+        summary = read_table(path, within=path.parent)
         learned: Any = summary.get("env_steps")
         refilled: Any = summary.get("refill_steps")
         whole_number(learned, f"{path}: env_steps", least=0)

@@ -25,7 +25,7 @@ from vendirl.training.ceilings import ceiling_of
 from vendirl.training.driver import Progress
 from vendirl.training.problem import build
 from vendirl.training.reading import known_ceiling
-from vendirl.training.stopping import Asked, Stopping, left
+from vendirl.training.stopping import Asked, leaving
 
 RETRIES = 3
 """How often a run that was lost is tried again, unless something else is asked for."""
@@ -59,13 +59,14 @@ def carry_out(
         log: the file to which every attempt is added.
     """
     whole_number(retries, "retries", least=0, most=1000)
-    outcomes = {task.name: Outcome("done") for task in tasks if task.finished}
+    outcomes: dict[str, Outcome] = {task.name: Outcome("done") for task in tasks if task.finished}
     due = [task for task in tasks if not task.finished]
     campaign = _Campaign(executor, retries, progress, say, log)
-    for task in due if executor is None else []:
-        outcomes[task.name] = campaign.here(task)
-    if executor is not None and due:
-        outcomes |= campaign.elsewhere(_with_ceilings(due), executor)
+    with leaving(lambda: f"stopped with {len(outcomes)} of {len(tasks)} runs finished; the same command goes on"):
+        for task in due if executor is None else []:
+            outcomes[task.name] = campaign.here(task)
+        if executor is not None and due:
+            campaign.elsewhere(_with_ceilings(due), executor, outcomes)
     return {task.name: outcomes[task.name] for task in tasks}
 
 
@@ -99,42 +100,37 @@ class _Campaign:
             time.sleep(PAUSE * 2**attempt)
         return outcome
 
-    def elsewhere(self, tasks: Sequence[Task], executor: Executor) -> dict[str, Outcome]:
-        """Carry tasks out by an executor, as many at once as it likes."""
-        outcomes: dict[str, Outcome] = {}
-        told = surroundings()
+    def elsewhere(self, tasks: Sequence[Task], executor: Executor, outcomes: dict[str, Outcome]) -> None:
+        """Carry tasks out by an executor, as many at once as it likes, and add how they ended."""
+        told, before = surroundings(), len(outcomes)
         waiting: dict[Future[Any], tuple[Task, int, float]] = {}
         later: list[tuple[float, Task, int]] = []
 
         def submit(task: Task, attempt: int) -> None:
             waiting[executor.submit(carried_out, task.to_text(), told)] = task, attempt, time.time()
 
-        with Stopping() as stopping:
-            try:
-                with stopping.at_once():
-                    for task in tasks:
-                        submit(task, 0)
-                    while waiting or later:
-                        for entry in [entry for entry in later if entry[0] <= time.monotonic()]:
-                            later.remove(entry)
-                            submit(*entry[1:])
-                        if not waiting:
-                            time.sleep(0.05)
-                            continue
-                        ended, _ = wait(waiting, timeout=0.1 if later else None, return_when=FIRST_COMPLETED)
-                        for future in ended:
-                            task, attempt, start = waiting.pop(future)
-                            outcome = _outcome_of(future)
-                            if self._again(task, attempt, outcome, start):
-                                later.append((time.monotonic() + PAUSE * 2**attempt, task, attempt + 1))
-                            else:
-                                outcomes[task.name] = outcome
-                                self._tell(task, outcome, len(outcomes), len(tasks))
-            except (Asked, KeyboardInterrupt):
-                executor.shutdown(wait=True, cancel_futures=True)
-                message = f"stopped with {len(outcomes)} of {len(tasks)} runs finished; the same command goes on"
-                raise left(message, stopping.signal or 2) from None
-        return outcomes
+        try:
+            for task in tasks:
+                submit(task, 0)
+            while waiting or later:
+                for entry in [entry for entry in later if entry[0] <= time.monotonic()]:
+                    later.remove(entry)
+                    submit(*entry[1:])
+                if not waiting:
+                    time.sleep(0.05)
+                    continue
+                ended, _ = wait(waiting, timeout=0.1 if later else None, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    task, attempt, start = waiting.pop(future)
+                    outcome = _outcome_of(future)
+                    if self._again(task, attempt, outcome, start):
+                        later.append((time.monotonic() + PAUSE * 2**attempt, task, attempt + 1))
+                    else:
+                        outcomes[task.name] = outcome
+                        self._tell(task, outcome, len(outcomes) - before, len(tasks))
+        except (Asked, KeyboardInterrupt):
+            executor.shutdown(wait=True, cancel_futures=True)
+            raise
 
     def _again(self, task: Task, attempt: int, outcome: Outcome, start: float) -> bool:
         """Write an attempt down, and tell whether there will be another."""

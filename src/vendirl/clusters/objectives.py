@@ -8,26 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from vendirl._checks import finite_number
+from vendirl._checks import finite_number, shown
 from vendirl.training.reading import read_history, read_table
 
 Table = Mapping[str, Any]
 
 
+def _in(name: str) -> Callable[[Table, Sequence[Table]], float]:
+    """What the summary says under a name."""
+    return lambda summary, history: finite_number(summary.get(name), name)
+
+
+def _gain(summary: Table, history: Sequence[Table]) -> float:
+    return _in("vendi_score")(summary, history) - _in("untrained")(summary, history)
+
+
 def _area(summary: Table, history: Sequence[Table]) -> float:
+    if not history:
+        raise ValueError("there are no metrics of its training")
     return float(np.mean([np.median(row["vendi_score"]) for row in history]))
 
 
 def _coverage(summary: Table, history: Sequence[Table]) -> float:
-    if "coverage" not in summary:
+    found = summary.get("coverage")
+    if found is None:
         raise ValueError("the objective coverage needs features whose cells are counted, such as --coverage x y")
-    return float(np.median(summary["coverage"]["cells"]))
+    cells = found.get("cells") if isinstance(found, dict) else None
+    if not isinstance(cells, list) or not cells:
+        raise ValueError(f"coverage must have the cells of each seed, but is {shown(found)}")
+    return float(np.median([finite_number(count, "coverage: cells", least=0) for count in cells]))
 
 
 OBJECTIVES: dict[str, Callable[[Table, Sequence[Table]], float]] = {
-    "score": lambda summary, history: summary["vendi_score"],
-    "fraction": lambda summary, history: summary["fraction_of_attainable"],
-    "gain": lambda summary, history: summary["vendi_score"] - summary["untrained"],
+    "score": _in("vendi_score"),
+    "fraction": _in("fraction_of_attainable"),
+    "gain": _gain,
     "area": _area,
     "coverage": _coverage,
 }
@@ -38,8 +53,12 @@ that training visited."""
 
 def objective_of(name: str, folder: Path) -> float:
     """The value of an objective for the finished run in a folder."""
-    found = OBJECTIVES[name](read_table(folder / "summary.json"), read_history(folder, 2**62))
-    return finite_number(found, f"{folder}: {name}")
+    path = folder / "summary.json"
+    summary, history = read_table(path, within=folder), read_history(folder, 2**62)
+    try:
+        return finite_number(OBJECTIVES[name](summary, history), name)
+    except ValueError as error:
+        raise ValueError(f"{path} says nothing of the objective {name}: {error}") from None
 
 
 def curve_of(folder: Path) -> list[tuple[float, float]]:

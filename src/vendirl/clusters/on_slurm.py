@@ -2,11 +2,17 @@
 
 Slurm asks a job to end by SIGUSR2 or SIGTERM before it ends it: the run is saved, and a job that was preempted, or has
 used up its time, is queued again and goes on. submitit can also run jobs on this machine, as Slurm would.
+
+submitit passes calls and what they give as pickles in files, which run code when they are read. So they lie in a folder
+that is made anew for each executor, and that nobody else may write in.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
+import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -42,7 +48,7 @@ class SubmititExecutor(Executor):
     """Jobs by submitit.
 
     Args:
-        folder: for its files, which all machines can reach.
+        folder: for its files, each executor's in one of its own, which all machines can reach.
         cluster: "slurm" or "local".
         settings: of submitit's `AutoExecutor.update_parameters`.
         every: seconds between two looks at whether jobs have ended.
@@ -53,6 +59,7 @@ class SubmititExecutor(Executor):
             import submitit
         except ImportError as error:
             raise ImportError(f"submitit is not installed ({error}); use: pip install 'vendirl[slurm]'") from None
+        folder = private(folder)
         again = {"slurm_max_num_timeout": QUEUES_AGAIN} if cluster == "slurm" else {}
         try:
             self.submitit = submitit.AutoExecutor(folder, cluster=cluster, **again)
@@ -116,6 +123,20 @@ class SubmititExecutor(Executor):
             return
         with self.lock:
             self.jobs |= {future: job for (future, _), job in zip(due, jobs, strict=True)}
+
+
+def private(folder: Path) -> Path:
+    """A new folder in one that is made if it is not there; both are this user's, and nobody else may write in them."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode):
+        raise ValueError(f"{folder} is no folder, and files of submitit's can only lie in one; remove it")
+    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        raise PermissionError(
+            f"{folder} belongs to another user, who could put files there that run code; choose another --out"
+        )
+    folder.chmod(0o700)
+    return Path(tempfile.mkdtemp(dir=folder))
 
 
 def _ended(job: Any) -> bool:

@@ -8,7 +8,6 @@ sweep that is begun again asks for the same trials, and finds them done.
 from __future__ import annotations
 
 import abc
-import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -54,9 +53,11 @@ class Grid(Sampler):
         self.order = order if trials is None or trials < self.count else range(self.count)
 
     def ask(self, number: int) -> Values:
-        at = int(self.order[number])
-        chosen = next(itertools.islice(itertools.product(*(d.choices for d in self.space)), at, None))
-        return dict(zip((d.name for d in self.space), chosen, strict=True))
+        at, found = int(self.order[number]), {}
+        for dimension in reversed(self.space):
+            at, place = divmod(at, len(dimension.choices))
+            found[dimension.name] = dimension.choices[place]
+        return {dimension.name: found[dimension.name] for dimension in self.space}
 
 
 class Random(Sampler):

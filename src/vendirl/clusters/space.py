@@ -17,14 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from vendirl._checks import nearest, shown, whole_number
-from vendirl._text import short, written
+from vendirl._checks import as_float, nearest, shown, whole_number
+from vendirl._text import short, syntax, written
 from vendirl.algorithms import Algorithm
 from vendirl.clusters.comparing import split
 from vendirl.training.settings import Settings
 
+MOST_CHOICES = 10_000
+"""Of a setting, also of a range that is made into choices."""
 MOST_POINTS = 10**6
-"""Of a range that is made into choices, or of a whole grid."""
+"""Of a whole grid."""
+LARGEST_WHOLE = 2**53
+"""To which a range of whole numbers may go, either way; beyond it floats leave some out."""
 FIXED = ("rounding", "extended", "seeds")
 """Settings that are the same in all runs of a sweep: the last so that all are as many runs."""
 
@@ -50,7 +54,7 @@ class Range:
         if self.log and self.low <= 0:
             raise ValueError(f"a range with log must begin above 0, but is {self.low:g}..{self.high:g}")
         if self.points is not None:
-            whole_number(self.points, "the number after in", least=2, most=MOST_POINTS)
+            whole_number(self.points, "the number after in", least=2, most=MOST_CHOICES)
 
     def at(self, share: float) -> float:
         """The value so far along the range: `low` at 0, `high` at 1."""
@@ -119,7 +123,8 @@ def parse_space(over: str | Mapping[str, Any] | Any) -> tuple[Dimension, ...]:
         raise ValueError("over is empty: name at least one setting, such as ppo.learning_rate=1e-4..1e-2 log")
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise ValueError(f"over names a setting twice: {', '.join(names)}")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"over names a setting twice: {shown(twice)}")
     return tuple(_dimension(name, said) for name, said in pairs)
 
 
@@ -147,19 +152,40 @@ def _dimension(name: str, said: Any) -> Dimension:
             raise ValueError(f"over: {name} is no number, so it takes choices such as {name}=a,b, and no range")
         if whole and math.floor(said.high) <= math.ceil(said.low):
             raise ValueError(f"over: {name} is a whole number, but there are not two of them in {said}")
+        if whole and max(abs(said.low), abs(said.high)) > LARGEST_WHOLE:
+            raise ValueError(f"over: {name} is a whole number of at most {LARGEST_WHOLE:,}, which {said} exceeds")
         if said.points is None:
             return Dimension(name, (), said, whole)
         along = [said.at(share) for share in np.linspace(0, 1, said.points)]
         said = list(dict.fromkeys(round(x) for x in along)) if whole else along
     if not isinstance(said, Sequence) or not said:
         raise TypeError(f"over: {name} must be a Range or a list of choices, but is {shown(said)}")
-    choices = [tuple(choice) if isinstance(choice, list) else choice for choice in said]
-    for i, choice in enumerate(choices):
-        if isinstance(usual, float) and isinstance(choice, int) and not isinstance(choice, bool):
-            choices[i] = float(choice)
-        if choices[i] in choices[:i]:
-            raise ValueError(f"over: {name} has the choice {_as_text(choice)} twice")
+    if len(said) > MOST_CHOICES:
+        raise ValueError(f"over: {name} has {len(said):,} choices; at most {MOST_CHOICES:,} can be tried")
+    choices = [_plain(choice, name) for choice in said]
+    if isinstance(usual, float):
+        choices = [math.inf if one == "inf" else one for one in choices]
+        choices = [float(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in choices]
+    seen: set[Any] = set()
+    for choice in choices:
+        if choice in seen:
+            raise ValueError(f"over: {name} has the choice {short(_as_text(choice))} twice")
+        seen.add(choice)
     return Dimension(name, tuple(choices), None, whole)
+
+
+def _plain(choice: Any, name: str) -> Any:
+    """A choice that settings can have: a number, a text, a truth value, None, or such in a list, which becomes a
+    tuple."""
+    if isinstance(choice, np.generic):
+        choice = choice.item()
+    if isinstance(choice, list | tuple):
+        return tuple(_plain(part, name) for part in choice)
+    if not (choice is None or isinstance(choice, bool | int | float | str)):
+        raise ValueError(f"over: {name}: {shown(choice)} is not a number, a text, a truth value, None or a list")
+    if isinstance(choice, int) and math.isnan(as_float(choice)):
+        raise ValueError(f"over: {name}: a number has too many digits")
+    return choice
 
 
 def _known(name: Any) -> tuple[Any, str]:
@@ -190,7 +216,11 @@ def _read(name: str, said: str, text: bool) -> Range | list[Any]:
     if found and not text:
         low, high, log, points = found.groups()
         try:
-            return Range(float(low), float(high), bool(log), None if points is None else int(points))
+            ends = float(low), float(high)
+        except ValueError:
+            raise ValueError(f"over: {name}={short(said)}: the ends of a range must be numbers") from None
+        try:
+            return Range(*ends, bool(log), None if points is None else int(points))
         except ValueError as error:
             raise ValueError(f"over: {name}={short(said)}: {error}") from None
     parts = split(said)
@@ -202,11 +232,12 @@ def _value(name: str, part: str) -> Any:
     if part.lower() in words:
         return words[part.lower()]
     try:
-        return ast.literal_eval(part)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        if re.fullmatch(r"[\w-]+", part):
-            return part
-        raise ValueError(f"over: {name}: {short(part)!r} is not a number, a word, true, false or a list") from None
+        found = ast.literal_eval(syntax(part))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        found = part
+    if isinstance(found, str) and (found.lower() in words or not re.fullmatch(r"[^\W\d][\w-]*", found)):
+        raise ValueError(f"over: {name}: {short(part)!r} is not a number, a word, true, false or a list")
+    return found
 
 
 def _as_text(choice: Any) -> str:

@@ -30,12 +30,15 @@ from vendirl.clusters.space import Dimension, parse_space, space_text, with_valu
 from vendirl.clusters.task import Outcome, Task
 from vendirl.training.driver import Progress
 from vendirl.training.folder import as_begun, versions
+from vendirl.training.owner import owning
 from vendirl.training.problem import build, described
 from vendirl.training.reading import read_settings, read_table
 from vendirl.training.recipes import recommended
 from vendirl.training.settings import Settings
 
 TOGETHER = 4
+MOST_OF_A_RECORD = 2**28
+"""Bytes of sweep.json."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,6 +238,19 @@ class Plan:
     ) -> Sweep:
         """Train all trials, and write down what they come to."""
         self.out.mkdir(parents=True, exist_ok=True)
+        with owning(self.out, "sweep.json", "report.html"):
+            self._refuse_another()  # which may have been begun meanwhile
+            return self._carried_out(on, jobs, retries, imports, say, progress)
+
+    def _carried_out(
+        self,
+        on: Place | str | Executor,
+        jobs: int,
+        retries: int,
+        imports: tuple[str, ...],
+        say: Callable[[str], None],
+        progress: Callable[[Task], Progress | None] | None,
+    ) -> Sweep:
         found: list[Trial] = []
         sampler: Sampler = self.sampled
         step = self.together if sampler.learns else self.count
@@ -244,6 +260,8 @@ class Plan:
             tasks, refused = self._tasks({number: sampler.ask(number) for number in asked}, imports)
             if first == 0 and not tasks:
                 raise ValueError(next(iter(refused.values())).why)
+            if not (self.out / "sweep.json").exists():  # from here on the folder is this sweep's
+                self._write(result)
             outcomes: dict[str, Outcome] = {}
             if tasks:
                 devices = max(task.settings.devices for _, _, task in tasks)
@@ -257,7 +275,7 @@ class Plan:
                 sampler.tell(number, trial.objective)
                 found.append(trial)
             result = self._result(found)
-            write_atomically(self.out / "sweep.json", json.dumps(self._written(result), indent=1) + "\n")
+            self._write(result)
         return result
 
     def _tasks(
@@ -290,8 +308,9 @@ class Plan:
     def _result(self, trials: Sequence[Trial]) -> Sweep:
         return Sweep(self.space, self.objective, self.settings, tuple(trials), self.sampler_name, self.out)
 
-    def _written(self, result: Sweep) -> dict[str, Any]:
-        return {"asked": self._asked(), **result.to_json()}
+    def _write(self, result: Sweep) -> None:
+        written = {"asked": self._asked(), **result.to_json()}
+        write_atomically(self.out / "sweep.json", json.dumps(written, indent=1) + "\n")
 
     def _asked(self) -> dict[str, Any]:
         """What a sweep that goes on must share with what is there."""
@@ -308,7 +327,7 @@ class Plan:
         path = self.out / "sweep.json"
         if not path.exists():
             return
-        theirs, mine = read_table(path).get("asked"), self._asked()
+        theirs, mine = read_table(path, MOST_OF_A_RECORD, self.out).get("asked"), self._asked()
         if not isinstance(theirs, dict) or theirs != mine:
             names = [name for name in mine if not isinstance(theirs, dict) or theirs.get(name) != mine[name]]
             said = ", ".join(f"{name}={shown(theirs.get(name))}" for name in names) if isinstance(theirs, dict) else ""

@@ -59,7 +59,10 @@ def table_of(found: Transfer) -> Table:
     tasks, seeds = _counted(len(found.tasks), "task"), _counted(found.seeds, "seed")
     title = f"{found.env}: {tasks}, {found.budget:,.0f} steps each, {seeds}"
     table = Table(
-        title=verbatim(title, style="table.title"), title_justify="left", caption=said(found), box=box.SIMPLE_HEAD
+        title=verbatim(title, style="table.title"),
+        title_justify="left",
+        caption=verbatim(said(found)),
+        box=box.SIMPLE_HEAD,
     )
     table.add_column("skills", overflow="fold")
     table.add_column("way", overflow="fold")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.table import Table
 
-from vendirl._text import printable, verbatim
+from vendirl._text import verbatim
 from vendirl.show.transfer import rounded
 from vendirl.transfer.mapping import UtilityMap
 
@@ -23,7 +23,7 @@ def tables_of_map(found: UtilityMap) -> list[Table]:
     shown = range(len(found.tasks) if len(found.tasks) <= SHOWN else 0)
     tasks = _table("Tasks: columns of what follows" if shown else f"{len(found.tasks)} tasks: see the page", ())
     for task in shown:
-        tasks.add_row(f"{task + 1}  {printable(found.tasks[task])}")
+        tasks.add_row(verbatim(f"{task + 1}  {found.tasks[task]}"))
     numbers = [str(task + 1) for task in shown]
     earned = _table(f"What sets of skills earn by {found.way}", (*numbers, "mean"))
     for i in np.argsort(-found.utility.mean(1)):

@@ -22,7 +22,7 @@ from vendirl.skills.spaces import SkillSpace
 
 def chosen_goal(
     skill: Any, goals: Int[Array, " n"] | Float[Array, "n d"], space: SkillSpace
-) -> Int[Array, ""] | Float[Array, ...]:
+) -> Int[Array, ""] | Float[Array, "*d"]:
     """The goal that is meant by the number of one of the skills that are evaluated, by a vector, or by a mixture of
     those such as {3: 0.5, 4: 0.5}; refused if these skills have no such thing. `SkillPolicy.skill` checks the shape."""
     n = len(goals)

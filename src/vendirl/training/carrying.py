@@ -25,6 +25,7 @@ from vendirl.training import folder as folders
 from vendirl.training.loop import Loop
 from vendirl.training.problem import OBJECT, Begun
 from vendirl.training.run import Run
+from vendirl.training.settings import Settings
 
 Carry = Literal["actor", "trunk", "all"]
 """What is carried over."""
@@ -115,6 +116,13 @@ def check_fits(fresh: SkillPolicy, old: SkillPolicy, what: str) -> None:
                 f"{what} has {part}s of {theirs}, and this run has those of {mine}; give it the hidden widths and the "
                 "activation of that run"
             )
+
+
+def has_begun(folder: Path, settings: Settings) -> bool:
+    """Whether there is a run in a folder, with the skills that it began with if those are of another run: one that was
+    killed before they were written begins with them again."""
+    kept = not settings.init or any(checkpoint.epochs(folder / place) for place in (PLACE, "checkpoints"))
+    return kept and (folder / "settings.json").exists()
 
 
 def keep(folder: Path, policy: SkillPolicy, fingerprint: str) -> None:

@@ -7,7 +7,6 @@ import dataclasses
 import errno
 import os
 import shlex
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +35,7 @@ from vendirl.training.problem import Objects, build, new_policy
 from vendirl.training.progress import progress_bar, silent
 from vendirl.training.run import Run
 from vendirl.training.settings import Settings
-from vendirl.training.stopping import Asked, Interrupted, Stopping, Terminated, left
+from vendirl.training.stopping import Asked, Interrupted, Stopping, Terminated
 
 Progress = Callable[[Run, dict[str, Any]], None]
 
@@ -137,7 +136,7 @@ def run(
     settings, loop = build(settings, objects)
     if longer and settings.extended and loop.method.plans_ahead:
         raise ValueError(f"{settings.method} has divided its epochs among the skills, so it cannot be given more steps")
-    known = processes.as_first_says(folder is not None and (folder / "settings.json").exists())
+    known = processes.as_first_says(folder is not None and carrying.has_begun(folder, settings))
     begun = None if known else beginning(settings, objects, trust)
     if begun is not None:  # refuses what does not fit before anything is written or compiled
         eqx.filter_eval_shape(lambda key: begun(new_policy(settings, loop, key), loop), jax.random.key(0))
@@ -150,7 +149,7 @@ def run(
                     )
             there = processes.as_first_says(there)
         stopping = held.enter_context(Stopping())
-        this = first(settings, loop, None if there else begun)
+        this = first(settings, loop, begun)
         if not there:
             this.note = note_of(settings, asked, loop)
         if isinstance(report, progress_bar):
@@ -158,7 +157,7 @@ def run(
         if folder is not None and leads:
             this.folder, this.owner = folder, True
             held.callback(setattr, this, "owner", False)
-            if settings.init and not there:
+            if settings.init and begun is not None:
                 with _saving(folder):
                     carrying.keep(folder, this.first, folders.fingerprint(settings))
         if folder is not None and there:
@@ -195,7 +194,7 @@ def run(
         finally:
             block.close()
         if stopping.signal is not None:
-            raise left(f"stopped after its last epoch, and saved in {this.folder}", stopping.signal)
+            raise stopping.left(f"stopped after its last epoch, and saved in {this.folder}")
     return this
 
 
@@ -252,12 +251,12 @@ def _train(this: Run, block: CompiledBlock | HostBlock, report: Progress, stoppi
             saved = time.perf_counter()
 
 
-def _stopped(this: Run, stopping: Stopping) -> Interrupted | Terminated:
+def _stopped(this: Run, stopping: Stopping) -> Interrupted | Terminated | Asked:
     """Save a run that was asked to stop: what to raise."""
     stopping.saving = True
     _save(this)
     message = f"stopped at epoch {this.done} of {this.epochs}{_how_to_resume(this, 'there')}"
-    return left(message, signal.SIGINT if stopping.signal is None else stopping.signal)
+    return stopping.left(message)
 
 
 def _save(this: Run) -> None:

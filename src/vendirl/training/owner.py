@@ -17,6 +17,8 @@ from pathlib import Path
 
 import filelock
 
+from vendirl._files import drop_leftovers, open_regular
+
 LOCK = ".lock"
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EIO)
 
@@ -30,9 +32,17 @@ class NoLocksError(OSError):
 
 
 @contextlib.contextmanager
-def owning(folder: Path) -> Iterator[None]:
-    """Be the only one who writes in a folder, or refuse and say who does."""
+def owning(folder: Path, *written: str) -> Iterator[None]:
+    """Be the only one who writes in a folder, or refuse and say who does.
+
+    Args:
+        written: names, or patterns of names, of files that are written there; what a process that died left of them,
+            half written, is removed.
+    """
     path = folder / LOCK
+    if os.path.lexists(path):  # locking it empties it, and what it says is written: to nothing but itself
+        with open_regular(path, folder):
+            pass
     lock = filelock.FileLock(path)
     try:
         with warnings.catch_warnings():
@@ -52,6 +62,7 @@ def owning(folder: Path) -> Iterator[None]:
     try:
         with contextlib.suppress(OSError):  # a disk that is full: the lock holds, but says no name
             path.write_text(f"process {os.getpid()} on {platform.node()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
+        drop_leftovers(folder, *written)
         yield
     finally:
         with contextlib.suppress(OSError):

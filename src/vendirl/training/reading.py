@@ -53,10 +53,16 @@ def _table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_table(path: Path) -> dict[str, Any]:
-    """The table of names and values in a JSON file. What is no such file is refused in words that name it."""
+def read_table(path: Path, most: int = MOST_OF_A_TABLE, within: Path | None = None) -> dict[str, Any]:
+    """The table of names and values in a JSON file. What is no such file is refused in words that name it.
+
+    Args:
+        path: of the file.
+        most: bytes of it that are read; more are refused.
+        within: the folder that it came in, in which no link is followed; see `_files.open_regular`.
+    """
     try:
-        return parse_table(read_regular(path, MOST_OF_A_TABLE))
+        return parse_table(read_regular(path, most, within))
     except ValueError as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
 
@@ -64,8 +70,8 @@ def read_table(path: Path) -> dict[str, Any]:
 def read_run(folder: Path) -> dict[str, Any]:
     """All that settings.json says."""
     try:
-        return read_table(folder / "settings.json")
-    except FileNotFoundError:
+        return read_table(folder / "settings.json", within=folder)
+    except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"{folder} holds no run: there is no settings.json") from None
 
 
@@ -97,7 +103,7 @@ def known_ceiling(folder: Path | None, skills: int | None = None) -> Attainable 
         return None
     path = folder / "attainable.json"
     try:
-        found = read_table(path)
+        found = read_table(path, within=folder)
         score: Any = found.get("score")
         method: Any = found.get("method")
         most = math.inf if skills is None else skills * (1 + 1e-3)
@@ -120,7 +126,7 @@ def read_history(folder: Path, done: int) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     rows, first, amiss = [], 0, 0
-    for number, line in enumerate(io.BytesIO(read_regular(path, MOST_OF_METRICS)), 1):
+    for number, line in enumerate(io.BytesIO(read_regular(path, MOST_OF_METRICS, folder)), 1):
         row = parse_row(line) if line.strip() else None
         if row is not None and row["epoch"] <= done:
             rows.append(row)

@@ -12,7 +12,7 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -38,7 +38,7 @@ class Terminated(SystemExit):
 
 
 class Asked(BaseException):
-    """Raised in the midst of what may be left at once."""
+    """Raised in the midst of what may be left at once, and out of a run to what it is a part of."""
 
 
 class Stopping:
@@ -49,6 +49,7 @@ class Stopping:
         self.saving = False
         self._at_once = False
         self._before: dict[int, Any] = {}
+        self._around: Stopping | None = None
 
     def __enter__(self) -> Stopping:
         if threading.current_thread() is threading.main_thread():
@@ -57,6 +58,8 @@ class Stopping:
                 # What is ignored stays so (nohup); what was set outside of Python could not be set again.
                 if before is not None and before != signal.SIG_IGN:
                     self._before[number] = before
+                    around = getattr(before, "__self__", None)
+                    self._around = around if isinstance(around, Stopping) else self._around
                     signal.signal(number, self._handle)
         return self
 
@@ -64,6 +67,15 @@ class Stopping:
         for number, before in self._before.items():
             signal.signal(number, before)
         self._before = {}
+
+    def left(self, message: str) -> Interrupted | Terminated | Asked:
+        """What to raise when all is saved. If this is within something larger that was asked to stop by that, that has
+        the word, and says how it goes on."""
+        number = signal.SIGINT if self.signal is None else self.signal
+        if self._around is None:
+            return left(message, number)
+        self._around.signal = number
+        return Asked(message)
 
     def check(self) -> None:
         """Raise `Asked` if the run was asked to stop."""
@@ -90,6 +102,21 @@ class Stopping:
         if sys.stderr is not None and sys.stderr.isatty():
             _say("stopping as soon as what is being computed is done, and saving")
         return None
+
+
+@contextlib.contextmanager
+def leaving(message: Callable[[], str]) -> Iterator[Stopping]:
+    """Within this, whoever asks to stop ends what is being done at once, a run as soon as it is saved.
+
+    Args:
+        message: gives what is then said of how far it is and how it goes on.
+    """
+    with Stopping() as stopping:
+        try:
+            with stopping.at_once():
+                yield stopping
+        except (Asked, KeyboardInterrupt):
+            raise stopping.left(message()) from None
 
 
 def left(message: str, number: int) -> Interrupted | Terminated:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from vendirl import __version__
+from vendirl._checks import shown
 from vendirl._files import write_atomically
 from vendirl.training.folder import name_for
 from vendirl.training.reading import read_table
@@ -48,11 +48,22 @@ class Question:
         return f"{name_for(said, 60)}-{digest}.json"
 
 
-def kept_or_done(question: Question, out: Path | None, do: Callable[[], Used]) -> Used:
-    """What is in the cell of a question, found out now if it is not there yet."""
+MOST_OF_A_CELL = 2**28
+"""Bytes."""
+
+
+def kept_or_done(question: Question, out: Path | None, do: Callable[[], Used], seeds: int, tasks: int) -> Used:
+    """What is in the cell of a question, found out now if it is not there yet.
+
+    Args:
+        question: of the cell.
+        out: the folder of the cells; None to keep nothing.
+        do: finds it out.
+        seeds, tasks: of how many it is.
+    """
     path = None if out is None else out / FOLDER / question.file
     if path is not None and path.exists():
-        return _read(path, question)
+        return _read(path, question, (seeds, tasks), path.parent.parent)
     used = do()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,18 +81,34 @@ def plain(used: Used) -> dict[str, Any]:
     }
 
 
-def _read(path: Path, question: Question) -> Used:
-    found = read_table(path)
+def _read(path: Path, question: Question, shape: tuple[int, int], out: Path) -> Used:
+    found = read_table(path, MOST_OF_A_CELL, out)
     remedy = f"remove {path} to have it made again"
     if found.get("asked") != question.to_json():
         raise ValueError(f"{path} answers another question than its name says; {remedy}")
-    steps: Int[np.ndarray, " points"]
-    returns: Float[np.ndarray, "points seeds tasks"]
+    steps, returns = _array(found.get("steps"), "i"), _array(found.get("returns"), "if")
+    points = -1 if steps is None or steps.ndim != 1 or not len(steps) else len(steps)
+    if steps is None or points < 0 or steps[0] < 0 or (np.diff(steps) <= 0).any():
+        raise ValueError(f"{path} cannot be read: steps must be whole numbers that increase; {remedy}")
+    if returns is None or returns.shape != (points, *shape) or not np.isfinite(returns).all():
+        raise ValueError(
+            f"{path} cannot be read: returns must be finite numbers of {points} points, {shape[0]} seeds and "
+            f"{shape[1]} tasks; {remedy}"
+        )
+    chosen, note = _array(found.get("chosen"), "i"), found.get("note")
+    if found.get("chosen") is not None and (chosen is None or chosen.shape != shape or (chosen < 0).any()):
+        raise ValueError(f"{path} cannot be read: chosen must be numbers of skills by seed and task; {remedy}")
+    if note is not None and not isinstance(note, str):
+        raise ValueError(f"{path} cannot be read: note must be text, but is {shown(note)}; {remedy}")
+    return Used(steps, returns.astype(float), chosen, note or None)
+
+
+def _array(found: Any, kinds: str) -> np.ndarray | None:
+    """Lists of numbers of some kinds as an array; None if they are something else."""
+    if not isinstance(found, list):
+        return None
     try:
-        steps, returns = np.asarray(found["steps"], int), np.asarray(found["returns"], float)
-        chosen = None if found["chosen"] is None else np.asarray(found["chosen"], int)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path} cannot be read ({error}); {remedy}") from None
-    if steps.ndim != 1 or returns.ndim != 3 or len(steps) != len(returns) or not np.isfinite(returns).all():
-        raise ValueError(f"{path} cannot be read: its steps and returns do not go together; {remedy}")
-    return Used(steps, returns, chosen, str(found["note"]) if found.get("note") else None)
+        array = np.asarray(found)
+    except (ValueError, OverflowError):
+        return None
+    return array if array.dtype.kind in kinds else None

@@ -19,10 +19,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from vendirl._checks import finite_number, shown, truth_value, whole_number
+from vendirl._checks import finite_number, of_anything, shown, truth_value, whole_number
 from vendirl.transfer.task import Seen, Step, Task, register, term_text
 
 
+@of_anything
 @dataclasses.dataclass(frozen=True)
 class Goal(Task):
     """Places to be reached, fixed or drawn.
@@ -133,6 +134,7 @@ def _place(place: Any, name: str) -> tuple[float, ...] | None:
     return tuple(finite_number(number, f"goal: each number in {name}") for number in numbers)
 
 
+@of_anything
 @dataclasses.dataclass(frozen=True)
 class Hurdles(Task):
     """r = how many places along a feature the step left behind, less those that it came back over."""

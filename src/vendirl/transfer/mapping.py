@@ -23,7 +23,7 @@ from jaxtyping import Float
 from scipy.stats import rankdata
 
 from vendirl._checks import finite, real_numbers, whole_number
-from vendirl._files import write_atomically
+from vendirl._files import drop_leftovers, write_atomically
 from vendirl.transfer.result import Transfer
 
 LEAST = 4
@@ -77,6 +77,7 @@ def map_of(found: Transfer, way: str, draws: int = 2000, seed: int = 0) -> Utili
 def write_map(maps: Sequence[UtilityMap], out: Path) -> Path:
     """Write maps, one for each way of using skills, as map.json in a folder."""
     path = out / "map.json"
+    drop_leftovers(out, path.name)
     write_atomically(path, json.dumps([each.to_json() for each in maps], indent=1) + "\n")
     return path
 

@@ -115,7 +115,10 @@ class Task(abc.ABC):
         if isinstance(other, bool) or not isinstance(other, int | float) or not math.isfinite(other):
             return NotImplemented
         weight, inner = (self.weight, self.inner) if isinstance(self, Weighted) else (1.0, self)
-        return Weighted(weight * float(other), inner)
+        product = weight * float(other)
+        if not math.isfinite(product) or (product == 0 and weight != 0 and other != 0):
+            raise ValueError(f"the weight of a task must be a finite number, but {weight:g}*{other:g} is {product:g}")
+        return Weighted(product, inner)
 
     __rmul__ = __mul__
 

@@ -64,6 +64,7 @@ class Value(Task):
         return term_text("value", [self.feature], self, without=["feature"])
 
 
+@of_anything
 @dataclasses.dataclass(frozen=True)
 class Constant(Task):
     """r = c, to be added to others or multiplied by them."""

@@ -6,6 +6,7 @@ table of them all (`result`).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ import numpy as np
 from jaxtyping import Float
 
 from vendirl._checks import finite_number, seed_number, shown, truth_value, whole_number
-from vendirl._files import write_atomically
+from vendirl._files import drop_leftovers, write_atomically
+from vendirl._text import printable
 from vendirl.data import Trajectories
 from vendirl.environments import AnyEnvironment, as_environment
 from vendirl.evaluation import effective_number
@@ -26,8 +28,10 @@ from vendirl.similarity.parsing import as_similarity
 from vendirl.training.beginning import load
 from vendirl.training.carrying import check_same_body
 from vendirl.training.folder import fingerprint
+from vendirl.training.owner import owning
 from vendirl.training.run import Run
-from vendirl.transfer.cells import Question, kept_or_done
+from vendirl.training.stopping import leaving
+from vendirl.transfer.cells import FOLDER, Question, kept_or_done
 from vendirl.transfer.result import NOTHING, Row, Transfer
 from vendirl.transfer.rewards import check_tasks, returns_of
 from vendirl.transfer.sets import Part, tasks_of
@@ -100,15 +104,44 @@ def transfer(
         "learning": dataclasses.asdict(learning),
     }
     folder = None if out is None else Path(out)
+    with contextlib.ExitStack() as held:
+        held.enter_context(leaving(lambda: _stopped(folder)))
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(owning(folder, "transfer.*"))
+            drop_leftovers(folder / FOLDER, "*.json")
+        found = _found(asked, name, sets, ways, senses, rest, folder, _say(progress))
+        if folder is not None:
+            write_atomically(folder / "transfer.json", json.dumps(found.to_json(), indent=1) + "\n")
+            write_atomically(folder / "transfer.csv", found.to_csv())
+    return found
+
+
+def _stopped(folder: Path | None) -> str:
+    kept = "nothing was saved, since there is no folder (out=...)"
+    return f"stopped; {kept if folder is None else f'what is done is kept in {folder}, and the same command goes on'}"
+
+
+def _found(
+    asked: Asked,
+    name: str,
+    sets: dict[str, Run],
+    ways: Sequence[Way],
+    senses: dict[str, Similarity],
+    rest: dict[str, Any],
+    folder: Path | None,
+    say: Say,
+) -> Transfer:
+    """Do what is not done yet, and make the table of it all."""
+    chosen, steps = asked.tasks, asked.steps
     cells = folder if all(map(_is_text, chosen)) else None  # another function may have the same name
-    say = _say(progress)
 
     def cell(way: Way, of: str = NOTHING) -> Used:
         asking = dataclasses.replace(
             asked, report=lambda done: say(str(way) if of == NOTHING else f"{way} of {of}", done)
         )
         if of == NOTHING:
-            return kept_or_done(Question(str(way), {}, rest), cells, lambda: way.use(asking))
+            return kept_or_done(Question(str(way), {}, rest), cells, lambda: way.use(asking), asked.seeds, len(chosen))
         return _of_run(way, of, sets[of], asking, rest, cells)
 
     without = {way: cell(way) for way in dict.fromkeys((*ALWAYS, *(way for way in ways if not way.uses_skills)))}
@@ -121,7 +154,7 @@ def transfer(
     rows = []
     for of, way, used in earned:
         telling = dataclasses.replace(used, returns=used.returns[..., tells])
-        rows.append(Row.of(of, str(way), telling, floor[tells], ceiling[tells], float(steps), seed))
+        rows.append(Row.of(of, str(way), telling, floor[tells], ceiling[tells], steps, asked.seed))
     scale = (ceiling - floor)[tells]
     diversity, useful = {}, {}
     for of, run in sets.items():
@@ -129,21 +162,16 @@ def transfer(
         diversity[of] = _diversity(run, stored, senses)
         profiles = [(returns_of(chosen, data).profile[:, tells] - floor[tells]) / scale for data in stored]
         useful[of] = float(np.median([useful_skills(profile) for profile in profiles]))
-    found = Transfer(
+    return Transfer(
         name,
         tuple(str(task) for task, t in zip(chosen, tells, strict=True) if t),
-        float(steps),
-        seeds,
+        steps,
+        asked.seeds,
         tuple(rows),
         diversity,
         useful,
         tuple(str(task) for task, t in zip(chosen, tells, strict=True) if not t),
     )
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "transfer.json", json.dumps(found.to_json(), indent=1) + "\n")
-        write_atomically(folder / "transfer.csv", found.to_csv())
-    return found
 
 
 def asked_of(
@@ -186,7 +214,7 @@ def _of_run(way: Way, name: str, run: Run, asked: Asked, rest: dict[str, Any], f
         first = (asked.seed + 1000 * run_seed) % 2**31
         skills = {
             "name": name,
-            "folder": None if run.folder is None else str(run.folder),
+            "folder": None if run.folder is None else printable(run.folder),
             "settings": fingerprint(run.settings),
             "epoch": run.done,
             "seed": run.settings.seed + run_seed,
@@ -196,7 +224,8 @@ def _of_run(way: Way, name: str, run: Run, asked: Asked, rest: dict[str, Any], f
             asked, run=_in(run, asked.environment), home=run, run_seed=run_seed, seeds=mine, seed=first
         )
         keep = folder if run.folder is not None else None  # an unsaved run cannot be told from another
-        parts.append(kept_or_done(Question(str(way), skills, rest), keep, partial(way.use, asking)))
+        question, use = Question(str(way), skills, rest), partial(way.use, asking)
+        parts.append(kept_or_done(question, keep, use, mine, len(asked.tasks)))
     chosen = None if parts[0].chosen is None else np.concatenate([p.chosen for p in parts if p.chosen is not None])
     returns: Float[np.ndarray, "points seeds tasks"] = np.concatenate([part.returns for part in parts], 1)
     return Used(parts[0].steps, returns, chosen, parts[0].note)
@@ -231,9 +260,9 @@ def _sets_of_skills(runs: Any, trust: bool) -> dict[str, Run]:
         if not isinstance(one, Run | str | Path):
             raise TypeError(f"a run must be a Run or its folder, but is {shown(one)}")
         run = one if isinstance(one, Run) else load(one, trust=trust)
-        name = run.settings.method if run.folder is None else run.folder.resolve().name
+        name = run.settings.method if run.folder is None else printable(run.folder.resolve().name)
         if name in found and run.folder is not None:
-            name = str(run.folder)
+            name = printable(run.folder)
         if name in found:
             raise ValueError(f"two runs are called {name}; save them in folders of different names")
         if found:

@@ -17,6 +17,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 
+from vendirl._checks import some_of
+from vendirl._files import refuse_links
 from vendirl.data import Trajectories, read
 from vendirl.training.run import KEPT
 from vendirl.transfer.rewards import Returns, returns_of
@@ -85,7 +87,16 @@ def stored_episodes(asked: Asked) -> Trajectories:
     """The episodes that are stored with a run, or as many as would be, if it was not saved."""
     run = asked.home or asked.skills
     if run.folder is not None and (run.places[asked.run_seed] / "trajectories.npz").exists():
-        return read(run.places[asked.run_seed])
+        place = run.places[asked.run_seed]
+        refuse_links(place, run.folder)
+        data, names = read(place), run.environment.feature_names
+        if data.n != run.settings.skills or tuple(data.features) != tuple(names):
+            raise ValueError(
+                f"{place / 'trajectories.npz'} is not of this run: it has {data.n} skills and the features "
+                f"{some_of(list(data.features))}, and the run {run.settings.skills} and {some_of(list(names))}"
+            )
+        data.check_finite()
+        return data
     return run.episodes(episodes=KEPT, deterministic=False, seed=asked.run_seed)
 
 
