@@ -93,37 +93,39 @@ class Recent:
 class Shared:
     """Programs of runs that are made of the same settings, which are compiled once.
 
-    Those that were asked for last are kept, and the others let go; but what was asked for again is not pushed out by
-    what nobody has asked for twice. Else one run of other settings, among runs that take turns, would push out all of
-    their programs, each shortly before it is needed: they would be made anew one after the other, and a program that is
-    found in JAX's cache on disk takes more memory than one that was compiled in this process.
+    While there is room every program is kept. After that one is kept only when it is asked for again, in the place of
+    the one that was asked for longest ago; of others nothing stays but that they were asked for. So one run of other
+    settings, among runs that take turns, does not push out all of their programs, each shortly before it is needed; and
+    a process that has filled its room holds no more after the next thousand runs.
 
     Args:
-        most: how many programs are kept; a quarter of them, and at least one, are such as were asked for once.
+        most: how many programs are kept.
+        noted: of how many it is known that they were asked for.
     """
 
-    def __init__(self, most: int = 8):
-        self.most, self.most_again = most, most - max(1, most // 4)
-        self.once: OrderedDict[Hashable, Any] = OrderedDict()
-        self.again: OrderedDict[Hashable, Any] = OrderedDict()
+    def __init__(self, most: int = 6, noted: int = 64):
+        self.most, self.noted = most, noted
+        self.programs: OrderedDict[Hashable, Any] = OrderedDict()
+        self.asked: OrderedDict[Hashable, None] = OrderedDict()
 
     def get(self, known: Hashable | None, make: Callable[[], Any]) -> Any:
         """What was made for this before, or what is made now; nothing is kept for None."""
         if known is None:
             return make()
         known = known, _jax_settings()
-        if known in self.again:
-            self.again.move_to_end(known)
-            return self.again[known]
-        if known in self.once:
-            self.again[known] = program = self.once.pop(known)
-            if len(self.again) > self.most_again:
-                older, its = self.again.popitem(last=False)
-                self.once[older] = its
-            return program
-        while self.once and len(self.once) + len(self.again) >= self.most:  # so that there is room when it is made
-            self.once.popitem(last=False)
-        self.once[known] = program = make()
+        if known in self.programs:
+            self.programs.move_to_end(known)  # as the newest
+            return self.programs[known]
+        again = known in self.asked
+        self.asked[known] = None
+        self.asked.move_to_end(known)
+        while len(self.asked) > self.noted:
+            self.asked.popitem(last=False)
+        if len(self.programs) >= self.most:
+            if not again:
+                return make()
+            self.programs.popitem(last=False)  # before the new one is made, so that there is room
+        self.programs[known] = program = make()
         return program
 
 
