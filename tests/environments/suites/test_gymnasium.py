@@ -216,3 +216,8 @@ class Image(Counter):
 def test_spaces_that_cannot_be_used_are_refused(world, words):
     with pytest.raises((TypeError, ValueError), match=words):
         GymnasiumEnvironment(world, episode_length=5)
+
+
+def test_a_function_that_makes_an_environment_in_jax_is_refused_with_what_to_do():
+    with pytest.raises(TypeError, match=r"made a Plane, which is not a Gymnasium environment; .* is passed itself"):
+        as_environment(lambda: vr.environments.Plane())

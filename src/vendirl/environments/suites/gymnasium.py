@@ -263,7 +263,10 @@ def _made(factory: Callable[[], Any], name: str) -> Any:
     except ImportError as error:
         raise ImportError(f"{name} needs a package that is not installed: {error}") from None
     if not hasattr(example, "observation_space") or not hasattr(example, "action_space"):
-        raise TypeError(f"{name} made a {type(example).__name__}, which is not a Gymnasium environment")
+        raise TypeError(
+            f"{name} made a {type(example).__name__}, which is not a Gymnasium environment; an environment in JAX is "
+            "passed itself, rather than a function that makes it"
+        )
     return example
 
 
