@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
-from vendirl._moved import LEFT, MOVED, REPLACED
+import vendirl as vr
+from vendirl._moved import LEFT, MOVED, REPLACED, no_more
+from vendirl.training.problem import build
+from vendirl.training.settings import Settings
 
 
 def run(code: str) -> str:
@@ -67,3 +70,33 @@ def test_what_to_use_is_there():
             if module != "jax.numpy":
                 found = importlib.import_module(module)
                 assert hasattr(found, name) or importlib.import_module(place), use
+
+
+def test_members_that_are_no_more_say_what_to_use():
+    settings = Settings(similarity="mmd(scale=4)", devices=1)
+    _, loop = build(settings)
+    said = {
+        settings: {"build": "problem.build", "policy": "new_policy"},
+        loop: {"scenes": "loop.problem.scenes", "learner": "loop.algorithm"},
+        loop.method: {"resolve": r"bind\(problem\)", "whole": "whole_stretches", "skills": "problem.skills"},
+        vr.methods.parse_method("2*random"): {"relabel": "reward"},
+    }
+    for thing, members in said.items():
+        for name, use in members.items():
+            with pytest.raises(AttributeError, match=rf"\.{name} is no more; use .*{use}"):
+                getattr(thing, name)
+        with pytest.raises(AttributeError, match="has no attribute 'never_there'"):
+            getattr(thing, "never_there")  # noqa: B009
+
+
+def test_an_error_within_a_property_stays_what_it_was():
+    @no_more(old="new")
+    class Thing:
+        @property
+        def new(self):
+            return self.missing
+
+    with pytest.raises(AttributeError, match="'missing'"):
+        _ = Thing().new
+    with pytest.raises(AttributeError, match=r"Thing.old is no more; use new"):
+        _ = Thing().old

@@ -8,7 +8,9 @@ import importlib.abc
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
+
+Class = TypeVar("Class", bound=type)
 
 MOVED = {
     "spectrum": "score.eigenvalues",
@@ -98,6 +100,8 @@ REPLACED = {
         "whole": "vendirl._checks.whole_number",
         "yes_or_no": "vendirl._checks.truth_value",
     },
+    "show.films": {"Frames": "jaxtyping.UInt8"},
+    "similarity.manifolds": {"Measure": "vendirl.similarity.manifolds.Ratio"},
     "similarity.observations": {"as_observations": "vr.similarity.SkillSet"},
     "skills.host_rollout": {"trajectories": "vendirl.skills.host_rollout.act_out, or run.rollout"},
     "skills.rollout": {"trajectories": "vendirl.skills.rollout.act_out, or run.rollout"},
@@ -107,6 +111,7 @@ REPLACED = {
         "Discrete": "vendirl.skills.spaces.OneHot",
     },
     "training.blocks": {"compiled_block": "vendirl.training.blocks.make_block"},
+    "wrappers.worlds": {"each": "vendirl.wrappers.worlds.final_observations"},
     "training.folder": {"claim": "vendirl.training.folder.claimed"},
 }
 """Names that are no more, and what to use in their place."""
@@ -171,3 +176,26 @@ def point_the_way() -> None:
     """Put the signposts up."""
     sys.meta_path.insert(0, _Forwarding())
     sys.meta_path.append(_Signpost())
+
+
+def no_more(**instead: str) -> Callable[[Class], Class]:
+    """Say what to use in place of members that a class had once.
+
+    >>> @no_more(weight="mass")
+    ... class Body:
+    ...     mass = 1.0
+    >>> Body().weight
+    Traceback (most recent call last):
+    AttributeError: Body.weight is no more; use mass
+    """
+
+    def decorate(kind: Class) -> Class:
+        def find(self, name):
+            if name in instead:
+                raise AttributeError(f"{kind.__name__}.{name} is no more; use {instead[name]}", name=name, obj=None)
+            return object.__getattribute__(self, name)  # which says what else is amiss
+
+        kind.__getattr__ = find  # type: ignore[attr-defined]
+        return kind
+
+    return decorate

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from vendirl._checks import Bounds, check_settings
+from vendirl._moved import no_more
 from vendirl._text import settings_text
 from vendirl.methods.problem import Problem
 from vendirl.similarity import Similarity
@@ -39,6 +40,14 @@ Rehearse = Callable[[PRNGKeyArray, int], Float[Array, "n N T D"]]
 """(key, N) -> N new trajectories of each of the n skills as they are now."""
 
 
+@no_more(
+    relabel="reward(state, batch)[1]",
+    resolve="bind(problem)",
+    whole="whole_stretches",
+    environment="problem.environment",
+    skills="problem.skills",
+    carry="problem.updates > 1",
+)
 @dataclasses.dataclass(frozen=True)
 class Method(abc.ABC):
     """A method; its fields are its settings. The state that the hooks pass on is any pytree of arrays, or None."""

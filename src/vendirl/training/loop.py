@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
+from vendirl._moved import no_more
 from vendirl.algorithms import Algorithm, Context, Model
 from vendirl.algorithms.algorithm import Rewards
 from vendirl.environments import Environment, State
@@ -64,6 +65,16 @@ class Learned(eqx.Module):
     visited: Visited | None
 
 
+@no_more(
+    chunk="loop.epoch",
+    chunks="loop.problem.updates",
+    environment="loop.problem.environment",
+    epochs="loop.problem.epochs",
+    learner="loop.algorithm",
+    scenes="loop.problem.scenes",
+    skills="loop.problem.skills",
+    space="loop.problem.space",
+)
 @dataclasses.dataclass(frozen=True)
 class Loop:
     """Training with everything it needs to know; its methods are pure and may be compiled and vmapped.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from vendirl._moved import no_more
 from vendirl._text import printable, verbatim
 
 if TYPE_CHECKING:  # a command has its bar before it needs a run, which takes long to import
@@ -17,6 +18,7 @@ EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
 
 
+@no_more(report="the bar itself, bar(run, row)")
 class progress_bar:  # noqa: N801  (used like a function)
     """A bar with steps per second, the score against its ceiling, and the time left; lines if there is no terminal."""
 

@@ -29,6 +29,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from vendirl._checks import seed_number, shown
 from vendirl._files import write_atomically
+from vendirl._moved import no_more
 from vendirl._programs import Recent
 from vendirl._text import preformatted
 from vendirl.data import Trajectories, write_npz
@@ -64,6 +65,7 @@ KEPT = 10
 """Episodes of each skill in trajectories.npz: as many as the intervals of a score need, and a few more."""
 
 
+@no_more(fingerprint="vendirl.training.folder.fingerprint(run.settings)")
 @dataclasses.dataclass(repr=False)
 class Run:
     """A set of skills in training, or trained.

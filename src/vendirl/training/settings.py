@@ -23,12 +23,14 @@ from vendirl._checks import (
     shown,
     some_of,
 )
+from vendirl._moved import no_more
 from vendirl.algorithms import PPO, SAC, Algorithm, parse_learner
 from vendirl.memory import Transform
 from vendirl.skills.networks import ACTIVATIONS
 from vendirl.training.budget import MOST_EPOCHS, Rounding, epochs_within
 
 
+@no_more(build="vendirl.training.problem.build(settings)", policy="vendirl.training.problem.new_policy(settings, ...)")
 @of_anything
 @dataclasses.dataclass(frozen=True)
 class Settings:
