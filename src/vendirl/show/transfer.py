@@ -10,6 +10,7 @@ from typing import Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from vendirl._files import write_bytes_atomically
 from vendirl._text import verbatim
@@ -58,9 +59,7 @@ def table_of(found: Transfer) -> Table:
     """A row for each set of skills and way of using them."""
     tasks, seeds = _counted(len(found.tasks), "task"), _counted(found.seeds, "seed")
     title = f"{found.env}: {tasks}, {found.budget:,.0f} steps each, {seeds}"
-    table = Table(
-        title=verbatim(title, style="table.title"), title_justify="left", caption=said(found), box=box.SIMPLE_HEAD
-    )
+    table = _plain_table(verbatim(title, style="table.title"), said(found))
     table.add_column("skills", overflow="fold")
     table.add_column("way", overflow="fold")
     for name in COLUMNS:
@@ -70,13 +69,18 @@ def table_of(found: Transfer) -> Table:
     return table
 
 
+def _plain_table(title: Text | str, caption: str | None = None) -> Table:
+    """A table that takes little room beside its words: with intervals it just fits a terminal."""
+    return Table(title=title, title_justify="left", caption=caption, box=box.SIMPLE_HEAD, padding=0)
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def table_of_runs(found: Transfer) -> Table:
     """How diverse each set of skills is, and how many of its skills are useful."""
-    table = Table(title="The skills", title_justify="left", box=box.SIMPLE_HEAD)
+    table = _plain_table("The skills")
     table.add_column("skills", overflow="fold")
     senses = list(dict.fromkeys(k for of in found.diversity.values() for k in of))
     for name in (*senses, "useful skills"):
