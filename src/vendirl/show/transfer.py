@@ -20,7 +20,8 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .75rem;border-bottom:1px solid #ddd}"
     "div{overflow-x:auto}td{text-align:right}td:first-child,.ways td:nth-child(2),th{text-align:left}"
-    "img{max-width:100%}code{background:#f4f4f4}p{overflow-wrap:anywhere}"
+    "td,.ways th{white-space:nowrap}img{width:60rem;min-width:36rem;max-width:100%}code{background:#f4f4f4}"
+    "p{overflow-wrap:anywhere}"
 )
 
 
@@ -104,11 +105,12 @@ def write_page(found: Transfer, out: str | Path, command: str = "", more: str = 
         [run, *(f"{of[k][0]:.2f} of {of[k][1]:.3g}" if k in of else "" for k in senses), f"{found.useful[run]:.2f}"]
         for run, of in found.diversity.items()
     ]
+    picture = base64.b64encode(curves(found)).decode()
     parts = [
         f"<h1>What the skills are good for: {html.escape(found.env)}</h1>",
         f"<p>{html.escape(said(found))}</p>",
         _html_table(("skills", "way", *COLUMNS), rows, "ways"),
-        f'<img alt="Curves of all ways" src="data:image/png;base64,{base64.b64encode(curves(found)).decode()}">',
+        f'<div><img alt="Curves of all ways" src="data:image/png;base64,{picture}"></div>',
         "<h2>The skills</h2>",
         _html_table(("skills", *senses, "useful skills"), runs),
         more,
