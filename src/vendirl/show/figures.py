@@ -147,8 +147,8 @@ def draw_learning_curve(
     scores = np.asarray(scores)
     scores = scores[:, None] if scores.ndim == 1 else scores
     for seed in scores.T:
-        line = {"lw": 1.5 if scores.shape[1] == 1 else 0.8, "alpha": 0.8}
-        ax.plot(steps, seed, "o" if len(scores) == 1 else "-", color="#0072B2", **line)
+        width = 1.5 if scores.shape[1] == 1 else 0.8
+        ax.plot(steps, seed, "o" if len(scores) == 1 else "-", color="#0072B2", lw=width, alpha=0.8)
     if ceiling is not None:
         ax.axhline(ceiling, color="#D55E00", lw=1.2, ls="--")
         ax.text(0, ceiling, f" {word} {ceiling:.3g}", va="bottom", fontsize=8, color="#D55E00")
