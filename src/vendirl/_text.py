@@ -72,7 +72,8 @@ class Expressions(Generic[T]):
         """What a text means.
 
         Grammar: `name`, `name(setting=value, ...)`, `k.on(features)`, `weight*k`, `k*k`, `k + k`, and brackets.
-        Features are names, indices or a slice in quotes: `.on(x, y)`, `.on(0, 1)`, `.on('0:2')`.
+        Features are names, indices or a slice in quotes: `.on(x, y)`, `.on(0, 1)`, `.on('0:2')`. Text needs no quotes
+        if it is a name: `finetune(carry=trunk)`.
 
         Args:
             text: the expression.
@@ -182,12 +183,12 @@ class Expressions(Generic[T]):
                 )
             if keyword.arg in values:
                 raise ValueError(f"{name}: setting {keyword.arg!r} is given twice")
-            values[keyword.arg] = _value(keyword.value)
+            values[keyword.arg] = _setting(keyword.value)
         made = inspect.unwrap(factory)
         if hasattr(made, "bounds"):  # it says what its settings may be
             check_settings(made, f"{name}: ", values)
         base: Any = usual(names[name])
-        places = [_place(argument) for argument in arguments]
+        places = [_setting(argument) for argument in arguments]
         return _built(factory if base is None else partial(dataclasses.replace, base), places, values)
 
 
@@ -198,8 +199,8 @@ def _built(factory: Callable[..., T], arguments: list[Any], settings: dict[str, 
         raise ValueError(str(error)) from None
 
 
-def _place(node: ast.expr) -> Any:
-    """A setting that is known by its place: a value, or a bare name as text."""
+def _setting(node: ast.expr) -> Any:
+    """The value of a setting; a bare name is text."""
     return _value(node, names=not (isinstance(node, ast.Name) and node.id == "inf"))
 
 

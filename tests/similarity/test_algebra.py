@@ -273,7 +273,7 @@ def test_parse(text, k):
         ("mmd(scal=2)", r"mmd has no setting 'scal'; did you mean 'scale'\? It has scale, kernel, bandwidth"),
         ("mmd(2)", r"mmd takes its settings by name, such as mmd\(scale=...\)"),
         ("mmd(**x)", r"mmd has no setting None"),
-        ("mmd(scale=x)", r"'x' is not a number, a text or a list"),
+        ("mmd(scale=x)", r"scale must be a positive finite number, but is 'x'"),
         ("mmd(scale=1+1)", r"'1 \+ 1' is not a number, a text or a list"),
         ("mmd(scale='a')", r"mmd: scale must be a positive finite number, but is 'a'"),
         ("mmd(scale=-1)", r"mmd: scale must be a positive finite number, but is -1"),

@@ -14,6 +14,7 @@ from vendirl.transfer import Learning, parse_task
 from vendirl.transfer.optimum import best_returns, searchable
 from vendirl.transfer.result import Row, area
 from vendirl.transfer.task import Joined
+from vendirl.transfer.ways import parse_way
 from vendirl.transfer.ways.select import bandit
 from vendirl.transfer.ways.way import Used
 
@@ -95,13 +96,13 @@ def test_tables_fit_a_terminal_and_zeros_have_no_sign(table, tmp_path):
 
     from vendirl.show.transfer import table_of, write_page
 
-    zero = dataclasses.replace(table.row("a", "select"), way="zero", score=-0.001, interval=(-0.001, 0.0), area=-0.001)
+    zero = dataclasses.replace(table.row("a", "select"), way="control(hold=9)", score=-0.001, interval=(-0.001, 0.0))
     found = dataclasses.replace(table, rows=(*table.rows, zero))
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(table_of(found))
     said = console.export_text()
-    line = next(line for line in said.splitlines() if " zero " in line)
-    assert "0.00 [0.00, 0.00]" in line  # in one line
+    line = next(line for line in said.splitlines() if "control(hold=9)" in line)  # in one line
+    assert "0.00 [0.00, 0.00]" in line
     assert "-0.00" not in said
     assert all(len(line.rstrip()) <= 80 for line in said.splitlines())
     page = write_page(found, tmp_path / "t.html").read_text()
@@ -182,6 +183,17 @@ def test_areas_and_steps_to_half():
     row = Row.of("a", "way", used, np.array([2.0]), np.array([6.0]), 100.0)
     assert (row.score, row.interval, row.to_half) == (1.0, None, 100)
     assert row.area == pytest.approx((0 + 0.25) / 4 + (0.25 + 1) / 4)
+
+
+def test_tasks_that_tell_nothing_are_refused_with_what_the_oracle_is(folder):
+    with pytest.raises(ValueError, match="they tell us nothing; the oracle is the best return that a search"):
+        vr.transfer(folder / "a", "constant(1)", "select", steps=400, seeds=1, learning=SMALL, progress=False)
+
+
+def test_a_name_in_a_way_needs_no_quotes():
+    assert parse_way("finetune(carry=trunk)") == parse_way("finetune(carry='trunk')")
+    with pytest.raises(ValueError, match="carry must be one of actor, trunk, all, but is 'trunc'"):
+        parse_way("finetune(carry=trunc)")
 
 
 def test_a_bandit_finds_the_best_arm_with_fewer_plays_than_all():

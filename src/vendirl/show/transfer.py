@@ -10,6 +10,7 @@ from typing import Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from vendirl._files import write_bytes_atomically
 from vendirl._text import verbatim
@@ -19,7 +20,8 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .75rem;border-bottom:1px solid #ddd}"
     "div{overflow-x:auto}td{text-align:right}td:first-child,.ways td:nth-child(2),th{text-align:left}"
-    "img{max-width:100%}code{background:#f4f4f4}p{overflow-wrap:anywhere}"
+    "td,.ways th{white-space:nowrap}img{width:60rem;min-width:36rem;max-width:100%}code{background:#f4f4f4}"
+    "p{overflow-wrap:anywhere}"
 )
 
 
@@ -58,12 +60,7 @@ def table_of(found: Transfer) -> Table:
     """A table with a row for each set of skills and way of using them."""
     tasks, seeds = _counted(len(found.tasks), "task"), _counted(found.seeds, "seed")
     title = f"{found.env}: {tasks}, {found.budget:,.0f} steps each, {seeds}"
-    table = Table(
-        title=verbatim(title, style="table.title"),
-        title_justify="left",
-        caption=verbatim(said(found)),
-        box=box.SIMPLE_HEAD,
-    )
+    table = _plain_table(verbatim(title, style="table.title"), verbatim(said(found)))
     table.add_column("skills", overflow="fold")
     table.add_column("way", overflow="fold")
     for name in COLUMNS:
@@ -73,13 +70,18 @@ def table_of(found: Transfer) -> Table:
     return table
 
 
+def _plain_table(title: Text | str, caption: Text | None = None) -> Table:
+    """A table that takes little room beside its words: with intervals it just fits a terminal."""
+    return Table(title=title, title_justify="left", caption=caption, box=box.SIMPLE_HEAD, padding=0)
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def table_of_runs(found: Transfer) -> Table:
     """How diverse each set of skills is, and how many of its skills are useful."""
-    table = Table(title="The skills", title_justify="left", box=box.SIMPLE_HEAD)
+    table = _plain_table("The skills")
     table.add_column("skills", overflow="fold")
     senses = list(dict.fromkeys(k for of in found.diversity.values() for k in of))
     for name in (*senses, "useful skills"):
@@ -103,11 +105,12 @@ def write_page(found: Transfer, out: str | Path, command: str = "", more: str = 
         [run, *(f"{of[k][0]:.2f} of {of[k][1]:.3g}" if k in of else "" for k in senses), f"{found.useful[run]:.2f}"]
         for run, of in found.diversity.items()
     ]
+    picture = base64.b64encode(curves(found)).decode()
     parts = [
         f"<h1>What the skills are good for: {html.escape(found.env)}</h1>",
         f"<p>{html.escape(said(found))}</p>",
         _html_table(("skills", "way", *COLUMNS), rows, "ways"),
-        f'<img alt="Curves of all ways" src="data:image/png;base64,{base64.b64encode(curves(found)).decode()}">',
+        f'<div><img alt="Curves of all ways" src="data:image/png;base64,{picture}"></div>',
         "<h2>The skills</h2>",
         _html_table(("skills", *senses, "useful skills"), runs),
         more,

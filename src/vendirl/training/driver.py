@@ -131,6 +131,8 @@ def run(
         settings = Settings.from_json(
             processes.as_first_says(folders.as_begun(settings, folder).to_json() if leads else None)
         )
+    if folder is None or not (folder / "settings.json").exists():
+        settings.check_new()
     processes.agree(settings.to_json())
     asked = settings.scenes
     settings, loop = build(settings, objects)

@@ -168,14 +168,17 @@ class Settings:
                 f"{shown(self.seed)}"
             )
         finite_number(self.steps, "steps", above=0, most=1e15)
+        finite_number(self.cell, "cell", above=0, most=1e15)
+        finite_number(self.epoch, "epoch", above=0, most=1e6)
+
+    def check_new(self) -> None:
+        """Refuse what would be ignored in a run that begins; one that was saved with it can still be read."""
         if self.carry != "actor" and not self.init:
             raise ValueError(f"carry={self.carry!r} is what is carried over from a run, but none is named: init=...")
-        finite_number(self.cell, "cell", above=0, most=1e15)
         if self.cell != 1.0 and not self.coverage:
             raise ValueError(
                 f"cell={self.cell:g} is the width of cells that are counted, but no features are named: coverage=..."
             )
-        finite_number(self.epoch, "epoch", above=0, most=1e6)
 
     @property
     def algorithm(self) -> Algorithm:

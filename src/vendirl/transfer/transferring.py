@@ -148,7 +148,10 @@ def _found(
     floor, ceiling = (without[way].returns[-1].mean(0) for way in ALWAYS[:2])
     tells = ceiling - floor > 1e-6 * np.maximum(1.0, np.abs(ceiling))
     if not tells.any():
-        raise ValueError("random actions earn as much as the oracle in all of these tasks, so they tell us nothing")
+        raise ValueError(
+            "random actions earn as much as the oracle in all of these tasks, so they tell us nothing; the oracle is "
+            f"{without[ALWAYS[1]].note}"
+        )
     earned = [(NOTHING, way, used) for way, used in without.items()]
     earned += [(of, way, cell(way, of)) for of in sets for way in ways if way.uses_skills]
     rows = []
