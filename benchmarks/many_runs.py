@@ -1,9 +1,10 @@
 """Many tiny runs in one process, one after the other: it holds no more after the last than after the first few.
 
-    python benchmarks/many_runs.py [--runs 1000] [--host 200] [--save many-runs.jsonl]
+    python benchmarks/many_runs.py [--alike 1000] [--runs 1000] [--host 200] [--save many-runs.jsonl]
 
-The runs differ, so that their programs do: by PPO and by SAC, with VendiRL's reward and without, with a folder and
-without, and every so often with a similarity that no run had before. Those outside of JAX are in EnvPool, and in
+First come runs that are alike but for their seed, as one trains them to learn how much seeds matter; every fifth has a
+folder. The next differ, so that their programs do: by PPO and by SAC, with VendiRL's reward and without, with a folder
+and without, and every so often with a similarity that no run had before. Those outside of JAX are in EnvPool, and in
 Gymnasium within this process and in others. After each run it is looked up what the process holds. That is flat if the
 last tenth of the runs hold as much as the first tenth after the first twenty, up to `ROOM`.
 """
@@ -100,6 +101,14 @@ def train(number: int) -> None:
         shutil.rmtree(out)
 
 
+def train_alike(number: int) -> None:
+    """A run in JAX of which only the seed is its own."""
+    out = PLACE / f"alike-{number}" if number % 5 == 0 else None
+    vr.train("point", "mmd(scale=4)", out=out, seed=number, **TINY)
+    if out is not None:
+        shutil.rmtree(out)
+
+
 def train_outside(number: int) -> None:
     """A run outside of JAX, of the kind that its number says."""
     chosen: dict[str, Any] = {"method": ("vendirl", "random")[number // 2 % 2], "learner": "ppo"}
@@ -111,6 +120,9 @@ def train_outside(number: int) -> None:
     vr.train(env, similarity, out=out, seed=number, **{**TINY, **chosen})
     if out is not None:
         shutil.rmtree(out)
+
+
+KINDS = {"runs in JAX that are alike": train_alike, "runs in JAX": train, "runs outside of JAX": train_outside}
 
 
 def grown(held: list[Held]) -> Held:
@@ -126,7 +138,7 @@ def many(what: str, count: int, save: Path | None) -> bool:
     held: list[Held] = []
     print(f"| {what} | resident MB | maps | descriptors | threads | children |\n|---|---|---|---|---|---|", flush=True)
     for number in range(1, count + 1):
-        (train if what == "runs in JAX" else train_outside)(number)
+        KINDS[what](number)
         held.append(Held.now())
         if save is not None:
             with save.open("a") as file:
@@ -140,14 +152,15 @@ def many(what: str, count: int, save: Path | None) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1000, help="runs in JAX")
+    parser.add_argument("--alike", type=int, default=1000, help="runs in JAX that are alike but for their seed")
+    parser.add_argument("--runs", type=int, default=1000, help="runs in JAX that differ")
     parser.add_argument("--host", type=int, default=200, help="runs outside of JAX")
     parser.add_argument("--save", type=Path, help="a file to which what is held after each run is added")
     asked = parser.parse_args()
     PLACE.mkdir()
     try:
-        counts = {"runs in JAX": asked.runs, "runs outside of JAX": asked.host}
-        flat = [many(what, count, asked.save) for what, count in counts.items() if count]
+        counts = zip(KINDS, (asked.alike, asked.runs, asked.host), strict=True)
+        flat = [many(what, count, asked.save) for what, count in counts if count]
     finally:
         shutil.rmtree(PLACE, ignore_errors=True)
     print("flat" if all(flat) else "not flat")
