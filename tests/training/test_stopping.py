@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from vendirl.training.stopping import HANDLED, Asked, Interrupted, Stopping, Terminated, left
+from vendirl.training.stopping import HANDLED, Asked, Interrupted, Stopping, Terminated, leaving, left
 
 
 def test_signals_are_noted_and_handlers_handed_back(capsys):
@@ -57,3 +57,18 @@ def test_the_code_says_which_signal_it_was(capsys):
         assert isinstance(stop, Terminated)
         assert (stop.code, str(stop)) == (code, "saved")
         assert capsys.readouterr().err == "vendirl: saved\n"
+
+
+def test_what_is_around_a_run_has_the_last_word(capsys):
+    def train():
+        with Stopping() as run:
+            signal.raise_signal(signal.SIGTERM)
+            raise run.left("the run is saved")
+
+    said = "1 of 2; the same command goes on"
+    with pytest.raises(Terminated, match=said) as stopped, leaving(lambda: said):
+        train()
+    assert stopped.value.code == 143
+    assert capsys.readouterr().err == "vendirl: 1 of 2; the same command goes on\n"
+    with pytest.raises(Interrupted, match="between two runs"), leaving(lambda: "between two runs"):
+        signal.raise_signal(signal.SIGINT)
