@@ -1,6 +1,5 @@
 """Signals are noted and handed back."""
 
-import os
 import signal
 import threading
 
@@ -13,10 +12,10 @@ def test_signals_are_noted_and_handlers_handed_back(capsys):
     before = [signal.getsignal(number) for number in HANDLED]
     with Stopping() as stopping:
         stopping.check()
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
         with pytest.raises(Asked):
             stopping.check()
-        os.kill(os.getpid(), signal.SIGINT)  # once more, and nothing is raised
+        signal.raise_signal(signal.SIGINT)  # once more, and nothing is raised
         assert "please wait" in capsys.readouterr().err
         assert stopping.signal == signal.SIGTERM  # the first decides
     assert [signal.getsignal(number) for number in HANDLED] == before
@@ -26,7 +25,7 @@ def test_what_is_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with Stopping() as stopping:
-            os.kill(os.getpid(), signal.SIGHUP)
+            signal.raise_signal(signal.SIGHUP)
             stopping.check()
     finally:
         signal.signal(signal.SIGHUP, before)
