@@ -29,6 +29,8 @@ def test_each_task_has_a_future_and_one_that_is_killed_costs_no_other(place, tmp
         appears(tmp_path / "c" / "pid")
     wait(futures, 120)  # what was still running was asked to end
     assert (tmp_path / "c" / "asked-to-end").exists()
+    if place == "submitit-local":  # whose pickles lie in a folder of their own
+        assert [path.stat().st_mode & 0o777 for path in (tmp_path / "jobs").iterdir()] == [0o700]
 
 
 def test_a_job_that_is_preempted_saves_and_is_queued_again(tmp_path):
