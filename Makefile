@@ -9,7 +9,7 @@ INSTALL := $(BIN)/$(PIP) --constraint constraints.txt
 # The environments are installed, and style and types checked, side by side.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test check format benchmark package clean
+.PHONY: demo test check format benchmark package lowest clean
 
 demo: $(VENV)/core
 	$(BIN)/vendirl demo
@@ -36,6 +36,17 @@ package: $(VENV)/develop
 	$(BIN)/python -m build --outdir dist .
 	tests/package/smoke.sh $(BIN)/python
 
+# Tests the core with the oldest versions that pyproject.toml allows, in an environment of its own.
+lowest: $(VENV)-lowest/ready
+	PYTHONPATH=src $(VENV)-lowest/bin/python -m pytest tests/score tests/similarity tests/memory tests/data/test_npz.py \
+		tests/data/test_trajectories.py tests/algorithms tests/training/test_carrying.py
+
+$(VENV)-lowest/ready: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
+		--editable . "beartype>=0.23" hypothesis "pytest>=8" "scikit-learn>=1.5"
+	touch $@
+
 # The files core and develop record what has been installed in .venv, so that a second run starts at once.
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -53,4 +64,4 @@ $(VENV)-brax/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-brax build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-brax $(VENV)-lowest build dist .pytest_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ from vendirl.boards.checking import check_skills, crossings
 from vendirl.data import Trajectories
 from vendirl.environments import make
 from vendirl.evaluation import effective_number
+from vendirl.training.owner import AlreadyOwnedError, owning
 
 
 def add(tmp_path, x, method="theirs", world="plane", name="skills.npz", **settings):
@@ -187,3 +188,18 @@ def test_rows_that_a_file_claims_are_not_believed(tmp_path):
     found["rows"][0]["fraction"] = 7.0
     path.write_text(json.dumps(found))
     assert read_board(path).rows == board.rows
+
+
+def test_a_board_is_written_by_one_and_read_through_no_link(tmp_path):
+    board = tmp_path / "board"
+    board.mkdir()
+    (board / ".index.html.123").write_text("half")
+    with owning(board), pytest.raises(AlreadyOwnedError):
+        add(tmp_path, walks())
+    add(tmp_path, walks())
+    assert not (board / ".index.html.123").exists()
+    (board / "board.json").rename(tmp_path / "elsewhere.json")
+    (board / "board.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(ValueError, match="is a link"):
+        read_board(board)
+    assert len(read_board(tmp_path / "elsewhere.json").entries) == 1

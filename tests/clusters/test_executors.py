@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clusters.stubs import ROOT, SURROUNDINGS, appears, carried_out_by_stub, task
+from vendirl.clusters.on_slurm import private
 from vendirl.clusters.places import Slurm, opened, parse_place
 
 
@@ -28,6 +29,8 @@ def test_each_task_has_a_future_and_one_that_is_killed_costs_no_other(place, tmp
         appears(tmp_path / "c" / "pid")
     wait(futures, 120)  # what was still running was asked to end
     assert (tmp_path / "c" / "asked-to-end").exists()
+    if place == "submitit-local":  # whose pickles lie in a folder of their own
+        assert [path.stat().st_mode & 0o777 for path in (tmp_path / "jobs").iterdir()] == [0o700]
 
 
 def test_a_job_that_is_preempted_saves_and_is_queued_again(tmp_path):
@@ -66,3 +69,22 @@ def test_ray_in_a_network_of_its_own(tmp_path):
     alone = ["unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$0" "$@"', *command]
     done = subprocess.run(alone, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pickles_lie_in_a_folder_of_their_own_that_nobody_else_can_write_in(tmp_path, monkeypatch):
+    jobs = tmp_path / "jobs"
+    jobs.mkdir(mode=0o777)
+    jobs.chmod(0o777)
+    (jobs / "7_result.pkl").write_bytes(b"somebody's")
+    first, second = private(jobs), private(jobs)
+    assert first != second
+    assert first.parent == second.parent == jobs
+    for folder in (jobs, first, second):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert not list(first.iterdir())
+    monkeypatch.setattr("os.geteuid", lambda: jobs.stat().st_uid + 1)
+    with pytest.raises(PermissionError, match="belongs to another user"):
+        private(jobs)
+    (tmp_path / "link").symlink_to(jobs)
+    with pytest.raises(ValueError, match="is no folder"):
+        private(tmp_path / "link")

@@ -11,7 +11,7 @@ from vendirl.clusters.many import UnfinishedError, carry_out, refuse_unfinished
 from vendirl.clusters.task import Outcome, Task
 from vendirl.training.attainable import Attainable
 from vendirl.training.settings import Settings
-from vendirl.training.stopping import Terminated
+from vendirl.training.stopping import Stopping, Terminated
 
 
 class Scripted(Executor):
@@ -92,3 +92,20 @@ def test_a_task_reads_back_from_its_text(tmp_path):
     found = Task.from_text(asked.to_text())
     assert (found.name, found.settings, found.folder, found.imports) == ("a", asked.settings, tmp_path, ("mine",))
     assert (found.ceiling.score, found.ceiling.method) == (2.5, "ascent")
+
+
+def test_whoever_asks_a_run_in_this_process_to_stop_is_told_how_all_of_them_go_on(tmp_path, monkeypatch, capsys):
+    def carried_out_here(task, progress):
+        if task.name == "b":
+            with Stopping() as stopping:
+                signal.raise_signal(signal.SIGTERM)
+                raise stopping.left("stopped at epoch 3")
+        return Outcome("done")
+
+    monkeypatch.setattr(many, "carried_out_here", carried_out_here)
+    with pytest.raises(Terminated) as stop:
+        carry_out(tasks(tmp_path, "a", "b", "c"))
+    assert stop.value.code == 143
+    said = "stopped with 1 of 3 runs finished; the same command goes on"
+    assert str(stop.value) == said
+    assert capsys.readouterr().err == f"vendirl: {said}\n"

@@ -1,5 +1,7 @@
 """Samplers ask for what they should, and for the same again."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,15 @@ def test_what_failed_is_told_as_that():
 def test_samplers_are_refused_in_words(sampler, over, message):
     with pytest.raises((ValueError, TypeError), match=message):
         sampler_of(sampler, parse_space(over), None, 0)
+
+
+def test_a_large_grid_is_asked_as_fast_as_a_small_one():
+    space = parse_space("ppo.discount=0.1..0.9 in 1000; order=" + ",".join(map(str, range(1, 1001))))
+    sampler, count = sampler_of("grid", space, None, 0)
+    assert count == 10**6
+    assert sampler.ask(count - 1) == {"ppo.discount": 0.9, "order": 1000.0}
+    assert [sampler.ask(i)["order"] for i in (0, 1, 1000)] == [1.0, 2.0, 1.0]
+    start = time.process_time()
+    for i in range(200):
+        sampler.ask(count - 1 - i)
+    assert time.process_time() - start < 0.5

@@ -1,5 +1,6 @@
 """Sweeps whose runs are made up: what is asked for, what is found, and that they go on."""
 
+import dataclasses
 import json
 
 import pytest
@@ -7,9 +8,11 @@ import pytest
 import vendirl as vr
 from vendirl.cli import main
 from vendirl.clusters import sweep as sweeps
+from vendirl.clusters.objectives import objective_of
 from vendirl.clusters.sweep import Plan
 from vendirl.clusters.task import Outcome
 from vendirl.show.sweep import STYLE, page
+from vendirl.training.owner import AlreadyOwnedError, owning
 from vendirl.training.settings import Settings
 
 BASE = {"skills": 3, "scenes": 8, "steps": 8e3, "hidden": (8,), "devices": 1, "similarity": "overlap"}
@@ -136,3 +139,73 @@ def test_published_forms_have_their_settings_but_for_what_is_swept(tmp_path, car
     tasks, refused = plan._tasks({number: plan.sampled.ask(number) for number in range(4)}, ())
     assert not refused
     assert [task.settings.learner for _, _, task in tasks] == ["ppo", "ppo", "sac", "sac"]
+
+
+def test_a_folder_has_one_sweep_at_a_time_and_no_leftovers(tmp_path, carried):
+    out = tmp_path / "s"
+    out.mkdir()
+    (out / ".sweep.json.123").write_text("half")
+    with owning(out), pytest.raises(AlreadyOwnedError, match="is being written by process"):
+        swept(out)
+    assert not carried
+    swept(out)
+    assert not (out / ".sweep.json.123").exists()
+
+
+def test_the_folder_is_a_sweeps_from_its_first_trial_on(tmp_path, carried, monkeypatch):
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr(sweeps, "carry_out", killed)
+        with pytest.raises(KeyboardInterrupt):
+            swept(tmp_path / "s")
+    with pytest.raises(ValueError, match="holds another sweep"):
+        swept(tmp_path / "s", "order=1,2")
+    assert swept(tmp_path / "s").best.objective == 3.0
+
+
+def test_a_record_that_is_large_is_read_and_one_that_is_a_link_is_not(tmp_path, carried):
+    swept(tmp_path / "s")
+    path = tmp_path / "s" / "sweep.json"
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "trials": written["trials"] * 6000}))
+    assert path.stat().st_size > 2**22
+    swept(tmp_path / "s")
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="is a link"):
+        swept(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("change", "objective", "said"),
+    [
+        ({"vendi_score": None}, "score", "vendi_score must be a finite number"),
+        ({"untrained": "x"}, "gain", "untrained must be a finite number"),
+        ({"coverage": {"cells": [1, [2]]}}, "coverage", "coverage: cells must be"),
+        ({"coverage": []}, "coverage", "coverage must have the cells of each seed"),
+    ],
+)
+def test_a_summary_that_is_damaged_is_named(tmp_path, change, objective, said):
+    summary = {"vendi_score": 3.0, "untrained": 1.0, "fraction_of_attainable": 0.5}
+    (tmp_path / "summary.json").write_text(json.dumps({**summary, **change}))
+    with pytest.raises(ValueError, match=f"summary.json says nothing of the objective {objective}: {said}"):
+        objective_of(objective, tmp_path)
+    with pytest.raises(ValueError, match="there are no metrics"):
+        objective_of("area", tmp_path)
+
+
+def test_the_page_shows_what_others_wrote_as_text(tmp_path, carried):
+    found = swept(tmp_path / "s")
+    hostile = "</title><img src=x onerror=alert(1)>\x1b[31m"
+    trial = dataclasses.replace(
+        found.trials[0], values={**found.trials[0].values, "ppo.discount": hostile}, why=hostile
+    )
+    worse = dataclasses.replace(
+        found, trials=(dataclasses.replace(trial, objective=None), *found.trials[1:]), sampler=hostile
+    )
+    text = page(worse)
+    assert "<img" not in text
+    assert "\x1b" not in text
+    assert "&lt;img src=x" in text

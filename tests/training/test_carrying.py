@@ -60,6 +60,21 @@ def test_a_folder_does_as_well(first, tmp_path):
     assert here.settings.init == str(tmp_path / "a")
 
 
+def test_the_environment_that_was_asked_for_needs_no_trust_in_the_run_to_begin_with(tmp_path, monkeypatch):
+    asked = {"env": "point(episode_length=10)", "similarity": "mmd(scale=4)", **SMALL}
+    vr.train(**asked, out=tmp_path / "a")
+
+    def refuse(text, *_):
+        raise ValueError(f"{text} is not trusted")
+
+    monkeypatch.setattr("vendirl.training.beginning.refuse_untrusted", refuse)
+    vr.train(**asked, init=tmp_path / "a")
+    other = {**asked, "env": "rooms(episode_length=10)"}
+    with pytest.raises(ValueError, match=r"point\(episode_length=10\) is not trusted"):
+        vr.train(**other, init=tmp_path / "a")
+    vr.train(**other, init=tmp_path / "a", trust=True)
+
+
 def test_killed_before_the_skills_to_begin_with_were_kept_it_begins_with_them_again(tmp_path, monkeypatch):
     asked = {"env": "point(episode_length=10)", "similarity": "mmd(scale=4)", **SMALL}
     there = vr.train(**asked, out=tmp_path / "a")

@@ -1,22 +1,21 @@
 """Signals are noted and handed back."""
 
-import os
 import signal
 import threading
 
 import pytest
 
-from vendirl.training.stopping import HANDLED, Asked, Interrupted, Stopping, Terminated, left
+from vendirl.training.stopping import HANDLED, Asked, Interrupted, Stopping, Terminated, leaving, left
 
 
 def test_signals_are_noted_and_handlers_handed_back(capsys):
     before = [signal.getsignal(number) for number in HANDLED]
     with Stopping() as stopping:
         stopping.check()
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
         with pytest.raises(Asked):
             stopping.check()
-        os.kill(os.getpid(), signal.SIGINT)  # once more, and nothing is raised
+        signal.raise_signal(signal.SIGINT)  # once more, and nothing is raised
         assert "please wait" in capsys.readouterr().err
         assert stopping.signal == signal.SIGTERM  # the first decides
     assert [signal.getsignal(number) for number in HANDLED] == before
@@ -26,7 +25,7 @@ def test_what_is_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with Stopping() as stopping:
-            os.kill(os.getpid(), signal.SIGHUP)
+            signal.raise_signal(signal.SIGHUP)
             stopping.check()
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -57,3 +56,18 @@ def test_the_code_says_which_signal_it_was(capsys):
         assert isinstance(stop, Terminated)
         assert (stop.code, str(stop)) == (code, "saved")
         assert capsys.readouterr().err == "vendirl: saved\n"
+
+
+def test_what_is_around_a_run_has_the_last_word(capsys):
+    def train():
+        with Stopping() as run:
+            signal.raise_signal(signal.SIGTERM)
+            raise run.left("the run is saved")
+
+    said = "1 of 2; the same command goes on"
+    with pytest.raises(Terminated, match=said) as stopped, leaving(lambda: said):
+        train()
+    assert stopped.value.code == 143
+    assert capsys.readouterr().err == "vendirl: 1 of 2; the same command goes on\n"
+    with pytest.raises(Interrupted, match="between two runs"), leaving(lambda: "between two runs"):
+        signal.raise_signal(signal.SIGINT)

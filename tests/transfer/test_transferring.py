@@ -3,20 +3,30 @@
 import dataclasses
 import io
 import json
+import shutil
+import signal
 
 import jax
 import numpy as np
 import pytest
+from rich.console import Console
 
 import vendirl as vr
+from vendirl.data import write_npz
 from vendirl.environments import Maze, Plane
+from vendirl.show.transfer import table_of, table_of_runs, write_page
+from vendirl.show.utility_map import tables_of_map
+from vendirl.training.owner import AlreadyOwnedError, owning
+from vendirl.training.stopping import Terminated
 from vendirl.transfer import Learning, parse_task
+from vendirl.transfer.cells import Question, kept_or_done
+from vendirl.transfer.mapping import utility_map
 from vendirl.transfer.optimum import best_returns, searchable
 from vendirl.transfer.result import Row, area
 from vendirl.transfer.task import Joined
 from vendirl.transfer.ways import parse_way
-from vendirl.transfer.ways.select import bandit
-from vendirl.transfer.ways.way import Used
+from vendirl.transfer.ways.select import bandit, stored_episodes
+from vendirl.transfer.ways.way import Asked, Used
 
 WORLD = "point(episode_length=10, step_size=0.1)"
 TASKS = ["goal(x, y, at=[0.9, 0.5], radius=0.2)", "goal(x, y, at=[0.1, 0.5], dense=True)"]
@@ -114,10 +124,6 @@ def test_tables_fit_a_terminal_and_zeros_have_no_sign(table, tmp_path):
 
 
 def test_the_table_and_the_page_say_it(table, tmp_path):
-    from rich.console import Console
-
-    from vendirl.show.transfer import table_of, table_of_runs, write_page
-
     console = Console(width=140, record=True, file=io.StringIO())
     console.print(table_of(table))
     console.print(table_of_runs(table))
@@ -127,6 +133,75 @@ def test_the_table_and_the_page_say_it(table, tmp_path):
     page = write_page(table, tmp_path / "t.html", "vendirl transfer <a>").read_text()
     assert "vendirl transfer &lt;a&gt;" in page
     assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"returns": [[[0.5]]]}, "of 1 points, 2 seeds and 2 tasks"),
+        ({"returns": [[[0.5, 1.0], [0.5, "x"]]]}, "returns must be finite numbers"),
+        ({"steps": []}, "steps must be whole numbers that increase"),
+        ({"steps": [-1]}, "steps must be whole numbers that increase"),
+        ({"steps": "0"}, "steps must be whole numbers that increase"),
+        ({"chosen": [[0], [1]]}, "chosen must be numbers of skills"),
+        ({"note": ["x"]}, "note must be text"),
+        ({"asked": None}, "answers another question"),
+    ],
+)
+def test_a_cell_that_is_damaged_is_named_with_what_to_do(tmp_path, change, said):
+    question = Question("select", {"name": "a"}, {"tasks": TASKS})
+    used = Used(np.array([0]), np.ones((1, 2, 2)), np.zeros((2, 2), int))
+    kept_or_done(question, tmp_path, lambda: used, 2, 2)
+    (path,) = (tmp_path / "cells").iterdir()
+    assert kept_or_done(question, tmp_path, pytest.fail, 2, 2).returns.tolist() == used.returns.tolist()
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(ValueError, match=f"{path.name} .*{said}.*; remove .* to have it made again"):
+        kept_or_done(question, tmp_path, pytest.fail, 2, 2)
+
+
+def test_one_transfer_at_a_time_has_a_folder_and_says_how_it_goes_on(table, folder, monkeypatch, capsys):
+    asked = {"steps": 400, "seeds": 2, "out": folder / "t", "learning": SMALL, "progress": False}
+    left = [folder / "t" / ".transfer.json.123", folder / "t" / "cells" / ".a_0.json.123"]
+    for path in left:
+        path.write_text("half")
+    with owning(folder / "t"), pytest.raises(AlreadyOwnedError, match="is being written by process"):
+        vr.transfer(folder / "a", TASKS, "select", **asked)
+    vr.transfer(folder / "a", TASKS, "select", **asked)
+    assert not any(path.exists() for path in left)
+    monkeypatch.setattr("vendirl.transfer.transferring.kept_or_done", lambda *_: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(Terminated) as stopped:
+        vr.transfer(folder / "a", TASKS, "select", **asked)
+    said = f"stopped; what is done is kept in {folder / 't'}, and the same command goes on"
+    assert (stopped.value.code, str(stopped.value)) == (143, said)
+    assert capsys.readouterr().err == f"vendirl: {said}\n"
+
+
+def test_stored_episodes_that_are_not_the_runs_are_refused(folder, tmp_path):
+    shutil.copytree(folder / "a", tmp_path / "a")
+    asked = Asked(vr.load(tmp_path / "a").environment, (), 400.0, run=vr.load(tmp_path / "a"))
+    x = np.full((10, 10, 2), 0.5, np.float32)
+    for skills, features, said in ((5, ["x", "y"], "it has 5 skills"), (2, ["y", "x"], "the features y, x")):
+        data = vr.Trajectories.of(x, np.arange(10) % skills, features=features)
+        write_npz(tmp_path / "a" / "trajectories.npz", data)
+        with pytest.raises(ValueError, match=f"trajectories.npz is not of this run: .*{said}"):
+            stored_episodes(asked)
+
+
+def test_names_are_shown_as_text(table, folder, tmp_path):
+    odd = tmp_path / "a\x1b[red]<b>"
+    shutil.copytree(folder / "a", odd)
+    out = tmp_path / "out"
+    found = vr.transfer(odd, TASKS, "select", steps=400, seeds=1, out=out, learning=SMALL, progress=False)
+    assert found.runs == ("a\\x1b[red]<b>",)
+    assert "a\\x1b[red]<b>,select" in (out / "transfer.csv").read_text()
+    assert "[red]&lt;b&gt;" in write_page(found, tmp_path / "t.html").read_text()
+    console = Console(width=200, file=io.StringIO())
+    console.print(table_of(dataclasses.replace(found, left_out=("value(x, '[/red]\x1b[31m')",))))
+    sets = {f"{i}[/x]": [float(i)] for i in range(4)}
+    for shown in tables_of_map(utility_map(sets, {s: {"k": 1.0} for s in sets}, ("value(x, '[/red]')",), draws=2)):
+        console.print(shown)
+    assert "[/red]" in console.file.getvalue()
+    assert "\x1b" not in console.file.getvalue()
 
 
 @pytest.mark.parametrize(

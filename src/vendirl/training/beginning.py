@@ -72,7 +72,8 @@ def beginning(settings: Settings, objects: Objects, trust: bool) -> Begun | None
     """What turns new skills into those that a run begins with; None if it begins with the new ones."""
     if objects.begun is not None or not settings.init:
         return objects.begun
-    return carrying.beginning_with(carrying.named(settings.init, load, trust), settings.carry, settings.init)
+    initial = carrying.named(settings.init, load, trust, settings.env)
+    return carrying.beginning_with(initial, settings.carry, settings.init)
 
 
 def first(settings: Settings, loop: Loop, begun: Begun | None = None) -> Run:

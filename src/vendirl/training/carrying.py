@@ -57,12 +57,14 @@ def name_of(init: object) -> str:
     raise TypeError(f"init must be a Run or the folder of one, but is {type(init).__name__}")
 
 
-def named(name: str, load: Callable[..., Run], trust: bool) -> Run:
-    """The run that another is to begin with."""
+def named(name: str, load: Callable[..., Run], trust: bool, env: str) -> Run:
+    """The run that another is to begin with. If it names the very environment that was asked for, there is nothing to
+    trust it with."""
     if name.startswith(OBJECT):
         raise ValueError("the run that this one is to begin with was an object; pass it again: vr.train(init=run)")
     try:
-        return load(name, trust=trust)
+        same = folders.read_settings(Path(name)).env == env
+        return load(name, trust=trust or same)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ValueError(f"init={name!r}: {error}") from None
 
