@@ -18,7 +18,7 @@ from vendirl.data import Trajectories, read
 from vendirl.evaluation.chance import chance
 from vendirl.evaluation.difference import Difference, differences
 from vendirl.evaluation.diversity import Diversity, between
-from vendirl.evaluation.intervals import Intervals, intervals, too_few
+from vendirl.evaluation.intervals import OF_MEANS, Intervals, intervals, too_few
 from vendirl.evaluation.limits import Limit, limit
 from vendirl.evaluation.measures import measures as other_measures
 from vendirl.evaluation.measures.measure import Measure
@@ -207,11 +207,12 @@ def _diversity(
     refused = too_few(k, data.labels, sizes, min(map(len, few))) if resamples else "none was asked for (resamples=0)"
     if refused is None:
         most = max(ceiling, score, drawn_score)
-        found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed))
+        tails = k.least_episodes > OF_MEANS
+        found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed), tails)
 
         def limit_of() -> Limit | None:
             generator, draws = np.random.default_rng([seed, 2]), max(2, resamples // 5)
-            return limit(dealer, of_skill, drawn_score, q, found.scale, null, confidence, draws, generator)
+            return limit(dealer, of_skill, drawn_score, q, found, null, confidence, draws, generator)
 
         ends = intervals(found, score, k, data.labels, min(sizes), confidence, limit_of)
     else:

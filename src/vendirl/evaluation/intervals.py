@@ -12,6 +12,9 @@ come to, and is no independent test of them:
   itself is not known well enough.
 - The score is within 0.1 % of its ceiling, or in the upper half with an error above ½ on the scale: what is missing to
   the ceiling is a matter of rare episodes.
+- The similarity needs covariances, and the middle episode of a skill has less than 0.3 of the average effect on it:
+  tails are so long that variances of products are anyone's guess. The middle is seen whether or not rare episodes are,
+  so that the sets that are refused are not those with high scores.
 - For the repetition, the variance is due to fewer than 1.1 of the episodes left out, or the two ways of finding it
   differ more than thirtyfold. Both are rare, as they should be: what is seen of tails goes with the score, so that
   refusing more sets for it leaves those whose score is too low. `variation` makes the interval wider instead.
@@ -33,12 +36,15 @@ from vendirl.similarity import Similarity
 
 Interval = tuple[float, float]
 
+OF_MEANS = 8
+"""So many episodes of a skill are enough for similarities of means; those that need more are of covariances."""
 IN_ALL = 40
 """Fewer of all skills allow none."""
 DECIDING = 1.1
 DISAGREEMENT = 30.0
 APART = 4.0
 SKILLS = 5
+EVEN = 0.3
 ROUNDING = 1e-9
 
 
@@ -134,8 +140,13 @@ def intervals(
 
 
 def _at_an_end(found: Variation, score: float) -> str | None:
-    """Why a score is where nothing can be told, or None."""
+    """Why nothing can be told from a score where it is, of these episodes, or None."""
     ceiling = found.scale.ceiling
+    if found.even < EVEN:
+        return (
+            f"the tails of the episodes are too long for covariances (the middle one of a skill has {found.even:.2f} of "
+            f"the average effect, and it takes {EVEN:g})"
+        )
     if ceiling - score < (ceiling - 1) / 1000:
         return "the score is at its ceiling, and what little is missing is due to rare episodes"
     if found.error < ROUNDING:
