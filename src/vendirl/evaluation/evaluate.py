@@ -18,7 +18,7 @@ from vendirl.data import Trajectories, read
 from vendirl.evaluation.chance import chance
 from vendirl.evaluation.difference import Difference, differences
 from vendirl.evaluation.diversity import Diversity, between
-from vendirl.evaluation.intervals import OF_MEANS, Intervals, intervals, too_few
+from vendirl.evaluation.intervals import Intervals, intervals, too_few
 from vendirl.evaluation.limits import Limit, limit
 from vendirl.evaluation.measures import measures as other_measures
 from vendirl.evaluation.measures.measure import Measure
@@ -207,7 +207,7 @@ def _diversity(
     refused = too_few(k, data.labels, sizes, min(map(len, few))) if resamples else "none was asked for (resamples=0)"
     if refused is None:
         most = max(ceiling, score, drawn_score)
-        tails = k.least_episodes > OF_MEANS
+        tails = k.least_evenness > 0
         found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed), tails)
 
         def limit_of() -> Limit | None:

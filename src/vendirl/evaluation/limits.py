@@ -19,11 +19,12 @@ does to the score of a *known* set of places can be simulated:
        |g(S) - v - b(v)| <= t s(v),        everything on the scale g of `variation`, t Student's quantile.
 
 4. Noise has moved the places of the first world v_1 once. Moved again they vary more than they did, up to twice as
-   much as the score, whose error there is that found by leaving out one episode at a time (`variation`). By how much
-   they differ errors are mended, by ever less from the first world to the last, in which places are moved only once.
-5. Skills that are evenly apart lie less evenly as they were found, and score less: b < 0 in the first world. Moving them
-   again does less harm than noise did, and least where it did most. From v_1 + |b| on the bias is therefore taken to
-   be `AGAIN` times as large, and the variance to be greater by (b `DOUBT`)².
+   much as the score, whose error there is that of a repetition (`variation`). By how much they differ errors are
+   mended, by ever less from the first world to the last, in which places are moved only once.
+   Errors of fewer than `SKILLS` skills, which go with the score, are left as they are.
+5. Skills that are evenly apart lie less evenly as they were found, and score less: b < 0 in the first world. Moving
+   them again does less harm than noise did, and least where it did most. From v_1 + |b| on the bias is therefore taken
+   to be `AGAIN` times as large, and the variance to be greater by (b `DOUBT`)².
 
 All alike is the least there can be, and is decided by tests: 1 is in the interval unless the same episodes dealt at
 random (`chance`, which is exact) score as much as S with a probability of no more than 1 - confidence; or in the last
@@ -40,7 +41,7 @@ from jaxtyping import Float
 
 from vendirl.evaluation.chance import Chance
 from vendirl.evaluation.resampling import OfSkill, drawn_deals
-from vendirl.evaluation.variation import Scale, Variation, quantile
+from vendirl.evaluation.variation import SKILLS, Scale, Variation, quantile
 from vendirl.score.score import vendi_score
 from vendirl.similarity.deals import Regrouping
 
@@ -98,7 +99,8 @@ def limit(
     g = found.scale.of(vendi_score(K, q))
     v, simulated = g[: len(places)], g[len(places) :].reshape(len(places), draws)
     bias, error = simulated.mean(1) - v, np.maximum(simulated.std(1, ddof=1), 1e-9)
-    error *= (max(found.by_one, 1e-9) / error[0]) ** ((v - v[-1]) / max(v[0] - v[-1], 1e-9))
+    if places.shape[1] >= SKILLS:
+        error *= (max(found.error, 1e-9) / error[0]) ** ((v - v[-1]) / max(v[0] - v[-1], 1e-9))
     return _inverted(float(found.scale.of(score)), v, bias, error, found.scale, found.freedom, null, confidence)
 
 

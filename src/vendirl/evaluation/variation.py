@@ -40,8 +40,10 @@ from vendirl.score.score import vendi_score
 from vendirl.similarity.deals import Regrouping
 
 UNSEEN = 0.3
-HALVES = 0.4
+HALVES = 0.45
 """Both were chosen by simulation."""
+SKILLS = 5
+"""Noise does not average out over fewer."""
 MOST_LEFT_OUT = 50
 """Of each skill, to see how long tails are."""
 
@@ -74,7 +76,6 @@ class Variation:
     Attributes:
         scale: g.
         error: the standard error of g(S).
-        by_one: what it is by leaving out one episode at a time alone.
         freedom: the degrees of freedom with which the error is known.
         deciding: how many episodes the variance is due to, (Σd²)² / Σd⁴ over those left out (80 at most, as a rule): a
             third of them if their effects d are normal, 1 if one episode is all that matters.
@@ -87,7 +88,6 @@ class Variation:
 
     scale: Scale
     error: float
-    by_one: float
     freedom: float
     deciding: float
     disagreement: float
@@ -132,7 +132,6 @@ def variation(
     return Variation(
         scale=scale,
         error=float(variance) ** 0.5,
-        by_one=float(by_one) ** 0.5,
         freedom=max(1.0, 1 / (1 / min(seen, float((sizes - 1).sum())) + 1 / (UNSEEN * sizes.sum()))),
         deciding=deciding,
         disagreement=disagreement,
