@@ -140,7 +140,10 @@ def test_of_tails_too_long_for_covariances_nothing_is_given_and_of_others_both_a
         assert sum(found.repetition is not None for found in sets) == given
         assert sum(found.limit is not None for found in sets) == given
         assert given or all("tails of the episodes are too long" in found.limit_note for found in sets)
-    assert evaluated(generator.standard_t(2, (6, 20, 4, 2)), "mmd").limit is not None
+    tails = generator.lognormal(0, 2, size=(6, 40, 1, 2)) / 40
+    assert evaluated(tails, "mmd").limit is not None
+    for text in ("wasserstein", "0.5*mmd + 0.5*wasserstein", "wasserstein.on(0)"):
+        assert "too long for " + text in evaluated(tails, text).limit_note
 
 
 class Drawn(Regrouping):
