@@ -142,7 +142,7 @@ def test_of_tails_too_long_for_covariances_nothing_is_given_and_of_others_both_a
         assert given or all("tails of the episodes are too long" in found.limit_note for found in sets)
     tails = generator.lognormal(0, 2, size=(6, 40, 1, 2)) / 40
     assert evaluated(tails, "mmd").limit is not None
-    for text in ("wasserstein", "0.5*mmd + 0.5*wasserstein", "wasserstein.on(0)"):
+    for text in ("wasserstein", "0.5*mmd + 0.5*wasserstein", "wasserstein.on([0])"):
         assert "too long for " + text in evaluated(tails, text).limit_note
 
 
