@@ -128,7 +128,7 @@ def test_where_one_episode_matters_most_a_repetition_is_wide_and_where_only_it_d
 
 
 def test_of_tails_too_long_for_covariances_nothing_is_given_and_of_others_both_are():
-    """Under covariances the repetition of such skills was right in 69 % of draws with Student's t of 3."""
+    """What was wrong: under covariances the repetition of such skills was too narrow, whatever tails had been seen."""
     generator = np.random.default_rng(0)
     for draw, given in (
         (lambda size: generator.normal(size=size), 6),
