@@ -7,7 +7,8 @@ import pytest
 
 import vendirl as vr
 from vendirl.evaluation.intervals import intervals
-from vendirl.evaluation.variation import Scale
+from vendirl.evaluation.variation import Scale, variation
+from vendirl.similarity.deals import Regrouping
 
 
 def fan(n, episodes, seed, noise=0.3, apart=1.5, T=2):
@@ -124,6 +125,48 @@ def test_where_one_episode_matters_most_a_repetition_is_wide_and_where_only_it_d
         given = intervals(found, 2.0, vr.similarity.mmd(), "abcdefgh", 10, 0.95, lambda: None)
         assert given.repetition is None
         assert reason in given.repetition_note
+
+
+def test_of_tails_too_long_for_covariances_nothing_is_given_and_of_others_both_are():
+    """What was wrong: under covariances the repetition of such skills was too narrow, whatever tails had been seen."""
+    generator = np.random.default_rng(0)
+    for draw, given in (
+        (lambda size: generator.normal(size=size), 6),
+        (lambda size: generator.uniform(-1, 1, size=size), 6),
+        (lambda size: generator.standard_t(2, size), 0),
+        (lambda size: generator.lognormal(size=size), 0),
+    ):
+        sets = [evaluated(draw((6, 40, 1, 2)).repeat(3, 2), "covariance") for _ in range(6)]
+        assert sum(found.repetition is not None for found in sets) == given
+        assert sum(found.limit is not None for found in sets) == given
+        assert given or all("tails of the episodes are too long" in found.limit_note for found in sets)
+    tails = generator.lognormal(0, 2, size=(6, 40, 1, 2)) / 40
+    assert evaluated(tails, "mmd").limit is not None
+    for text in ("wasserstein", "0.5*mmd + 0.5*wasserstein", "wasserstein.on([0])"):
+        assert "too long for " + text in evaluated(tails, text).limit_note
+
+
+class Drawn(Regrouping):
+    """Kernel matrices of two skills that are 0.5 alike, give or take so much in halves, and little without one."""
+
+    def __init__(self, of_halves):
+        self.of_halves, self.generator = of_halves, np.random.default_rng(0)
+
+    def matrices(self, deals):
+        n = len(deals[0])
+        k = 0.5 + (self.of_halves if n == 4 else 0.001) * self.generator.choice([-1, 1], size=(len(deals), n, n))
+        k[:, np.arange(n), np.arange(n)] = 1
+        return np.minimum(k, np.swapaxes(k, 1, 2))
+
+
+def test_halves_that_vary_more_than_single_episodes_show_are_believed_in_part_and_others_not():
+    of_skill = [np.arange(20), np.arange(20, 40)]
+    few, more, most = (
+        variation(Drawn(spread), of_skill, 1.0, 2.0, 200, np.random.default_rng(0)) for spread in (1e-4, 0.05, 0.1)
+    )
+    assert 1 < more.disagreement < most.disagreement
+    assert more.error == pytest.approx(few.error * more.disagreement**0.225, rel=0.02)
+    assert most.error == pytest.approx(few.error * most.disagreement**0.225, rel=0.02)
 
 
 def test_the_scale_goes_there_and_back_and_ends_where_scores_do():

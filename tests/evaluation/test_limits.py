@@ -51,15 +51,15 @@ def test_worlds_draw_together_what_noise_could_have_parted_and_nothing_else_unti
     np.testing.assert_array_equal(found[0], place[:, 0])
     assert near[0] > 0.05
     assert near[2:].max() < 1e-3
-    assert np.abs(found[:-1, 2] - found[:-1, 1]).min() > 45
-    np.testing.assert_allclose(found[-1], place.mean())
+    assert np.abs(found[:-2, 2] - found[:-2, 1]).min() > 45
+    np.testing.assert_array_equal(found[-1], np.full(3, place[0, 0]))
+    np.testing.assert_allclose(found[-2] - place[0, 0], 0.3 * (found[-3] - place[0, 0]))
 
 
 def _limit(g, bias, error, p_value, least_p=0.01, v=(-4.0, -1.0, 0.0), scale=None):
     """The interval on the scale, if bias and error are the same in all worlds."""
-    scale, v = scale or Scale(8.0), np.array(v)
-    simulated = v[:, None] + bias + error * np.array([-1.0, 1.0]) / 2**0.5
-    found = _inverted(g, v, simulated, scale, 1e9, Chance(np.ones(1), p_value, least_p, 100), 0.95)
+    scale, v, same = scale or Scale(8.0), np.array(v), np.ones(len(v))
+    found = _inverted(g, v, bias * same, error * same, scale, 1e9, Chance(np.ones(1), p_value, least_p, 100), 0.95)
     return [float(scale.of(end)) for end in (*found.interval, found.middle)]
 
 
@@ -72,12 +72,11 @@ def test_where_bias_and_error_are_the_same_everywhere_the_interval_is_the_usual_
 
 def test_where_noise_deflates_a_score_it_took_half_as_much_again_and_is_less_well_known():
     """Noise takes 0.4 from the first world, at 1, so that scores of 1 are those of 1 + 1.5 * 0.4, give or take t times
-    0.1 + 0.2; the other world is far off."""
-    t, spread = quantile(0.95, 1e9), 0.1 * np.array([-1.0, 1.0]) / 2**0.5
-    scale, simulated = Scale(8.0), np.array([[0.6], [-3.0]]) + spread
-    found = _inverted(1.0, np.array([1.0, -3.0]), simulated, scale, 1e9, Chance(np.ones(1), 0.01, 0.01, 100), 0.95)
+    the root of 0.1² + (0.4 * 0.4)²; the other world is far off."""
+    t, scale, null = quantile(0.95, 1e9), Scale(8.0), Chance(np.ones(1), 0.01, 0.01, 100)
+    found = _inverted(1.0, np.array([1.0, -3.0]), np.array([-0.4, 0.0]), np.full(2, 0.1), scale, 1e9, null, 0.95)
     assert float(scale.of(found.middle)) == pytest.approx(1.6, abs=0.01)
-    assert float(scale.of(found.interval[1])) == pytest.approx(1.6 + t * 0.3, abs=0.01)
+    assert float(scale.of(found.interval[1])) == pytest.approx(1.6 + t * np.hypot(0.1, 0.16), abs=0.01)
 
 
 def test_whether_all_are_alike_is_decided_by_dealing_at_random_or_if_that_cannot_tell_by_the_last_world():
@@ -88,6 +87,34 @@ def test_whether_all_are_alike_is_decided_by_dealing_at_random_or_if_that_cannot
     assert _limit(-4.0, 1.0, 1.0, p_value=0.5, least_p=0.5)[0] > least  # 1.9
     assert _limit(-4.0, 1.0, 1.0, p_value=0.06)[0] == least  # 1.9 is not enough against an exact test
     assert _limit(0.5, 0.3, 0.2, p_value=1.0)[0] > least  # but this is
+
+
+@pytest.mark.parametrize(("n", "mended"), [(6, True), (3, False)])
+def test_well_apart_the_error_is_that_of_a_repetition_but_of_few_skills_that_is_not_believed(n, mended):
+    """Moved by noise a second time places vary more than they do."""
+    of_skill, x = list(np.arange(5 * n).reshape(n, 5)), episodes(places=np.arange(float(n)) * 40)
+    dealer, null, ends = vr.similarity.mmd(scale=0.02).regroup(x), Chance(np.ones(1), 0.01, 0.01, 100), []
+    score = float(vr.vendi_score(dealer.matrices([of_skill])[0]))
+    for error in (0.001, 0.01):
+        known = Variation(Scale(float(n)), error, 1e9, 20.0, 1.0, (0, 1, 9.0), 1.0)
+        found = limit(dealer, of_skill, score, 1.0, known, null, 0.95, 40, np.random.default_rng(0))
+        ends.append(np.diff(known.scale.of(np.array(found.interval)))[0])
+    assert (ends[1] > 3 * ends[0]) == mended
+    assert ends[0] < ends[1] or not mended
+    assert ends[0] == ends[1] or mended
+
+
+@pytest.mark.parametrize("similarity", ["angle(scale=3)", "cosine(scale=0.5)"])
+def test_limits_of_directions_that_are_apart_are_narrow(similarity):
+    """What was wrong: the mean of opposite directions has none, so that noise alone seemed to score as much as skills
+    that are apart, and the interval began at 1."""
+    turn = 2 * np.pi * np.arange(6) / 6
+    place = 1.2 * np.stack([np.cos(turn), np.sin(turn)], -1)[:, None, None]
+    noise = np.random.default_rng(0).normal(size=(10, 6, 10, 1, 2)) / 4
+    true = float(vr.effective_number(place, similarity))
+    found = [vr.evaluate(place + each, similarity, measures=False, shuffles=19)[0].limit for each in noise]
+    assert max(high - low for low, high in found) < 0.6
+    assert sum(low <= true <= high for low, high in found) >= 8
 
 
 def test_limits_of_half_distinct_skills_cover():
@@ -103,9 +130,9 @@ def test_limits_of_half_distinct_skills_cover():
 
 def test_what_has_no_place_has_no_limit_and_says_so():
     k = vr.similarity.alignment()
-    known = Variation(Scale(5.0), 0.2, 20.0, 20.0, 1.0, (0, 1, 9.0))
+    known = Variation(Scale(5.0), 0.2, 20.0, 20.0, 1.0, (0, 1, 9.0), 1.0)
     null, generator = Chance(np.ones(1), 0.01, 0.01, 100), np.random.default_rng(0)
-    nothing = limit(k.regroup(episodes()), OF_SKILL, 2.0, 1.0, Scale(3.0), null, 0.95, 40, generator)
+    nothing = limit(k.regroup(episodes()), OF_SKILL, 2.0, 1.0, known, null, 0.95, 40, generator)
     found = intervals(known, 2.0, k, "abcde", 8, 0.95, lambda: nothing)
     assert found.repetition is not None
     assert found.limit is None

@@ -207,3 +207,12 @@ def test_the_kernel_of_precisions():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_what_is_known_of_a_skill_is_not_found_again_and_changes_nothing():
+    episodes = list(np.random.default_rng(0).normal(size=(8, 5, 2)))
+    deals = [[[0, 1, 2, 3], [4, 5, 6, 7]], [[1, 2, 3], [4, 5, 6, 7]], [[0, 1, 2, 3], [5, 6, 7]]]
+    pool, known = Pool(episodes, 2), {}
+    for deal, skills in zip(deals, (2, 3, 4), strict=True):
+        np.testing.assert_array_equal(pool.precision(deal, known), pool.precision(deal))
+        assert len(known) == skills

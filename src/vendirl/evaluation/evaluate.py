@@ -207,11 +207,12 @@ def _diversity(
     refused = too_few(k, data.labels, sizes, min(map(len, few))) if resamples else "none was asked for (resamples=0)"
     if refused is None:
         most = max(ceiling, score, drawn_score)
-        found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed))
+        tails = k.least_evenness > 0
+        found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed), tails)
 
         def limit_of() -> Limit | None:
             generator, draws = np.random.default_rng([seed, 2]), max(2, resamples // 5)
-            return limit(dealer, of_skill, drawn_score, q, found.scale, null, confidence, draws, generator)
+            return limit(dealer, of_skill, drawn_score, q, found, null, confidence, draws, generator)
 
         ends = intervals(found, score, k, data.labels, min(sizes), confidence, limit_of)
     else:

@@ -12,6 +12,9 @@ come to, and is no independent test of them:
   itself is not known well enough.
 - The score is within 0.1 % of its ceiling, or in the upper half with an error above ½ on the scale: what is missing to
   the ceiling is a matter of rare episodes.
+- The similarity squares deviations, and the middle episode has less than 0.3 (covariances) or 0.38 (quantiles) of the
+  average effect on its skill: tails are so long that nobody knows the variance of squares. The middle is much the same
+  whether or not rare episodes are seen, so that the sets refused are not just those with high scores.
 - For the repetition, the variance is due to fewer than 1.1 of the episodes left out, or the two ways of finding it
   differ more than thirtyfold. Both are rare, as they should be: what is seen of tails goes with the score, so that
   refusing more sets for it leaves those whose score is too low. `variation` makes the interval wider instead.
@@ -28,7 +31,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from vendirl.evaluation.limits import Limit
-from vendirl.evaluation.variation import Variation, quantile
+from vendirl.evaluation.variation import SKILLS, Variation, quantile
 from vendirl.similarity import Similarity
 
 Interval = tuple[float, float]
@@ -38,7 +41,6 @@ IN_ALL = 40
 DECIDING = 1.1
 DISAGREEMENT = 30.0
 APART = 4.0
-SKILLS = 5
 ROUNDING = 1e-9
 
 
@@ -104,7 +106,7 @@ def intervals(
         f"skills {labels[i]} and {labels[j]} are not told apart by these episodes (only {apart:.2g} times as unlike as "
         f"two halves of one of them, and it takes {APART:g})"
     )
-    both = _unsure(found, score)
+    both = _unsure(found, score, k)
     repetition_note = both
     if both is None and len(labels) < SKILLS and not (k.has_limit and apart >= APART):
         why = together if k.has_limit else f"halves of one skill need not be alike under {k}"
@@ -117,7 +119,7 @@ def intervals(
             else f"{k} is not known to have a limit"
         )
     else:
-        limit_note = _at_an_end(found, score)
+        limit_note = _at_an_end(found, score, k)
     limit = limit_of() if limit_note is None else None
     if limit_note is None and limit is None:
         limit_note = f"what few episodes do to {k} cannot be simulated without the limit itself"
@@ -133,9 +135,14 @@ def intervals(
     )
 
 
-def _at_an_end(found: Variation, score: float) -> str | None:
-    """Why a score is where nothing can be told, or None."""
+def _at_an_end(found: Variation, score: float, k: Similarity) -> str | None:
+    """Why nothing can be told from a score where it is, of these episodes, or None."""
     ceiling = found.scale.ceiling
+    if found.even < k.least_evenness:
+        return (
+            f"the tails of the episodes are too long for {k} (the middle one has {found.even:.2f} of the average "
+            f"effect, and it takes {k.least_evenness:g})"
+        )
     if ceiling - score < (ceiling - 1) / 1000:
         return "the score is at its ceiling, and what little is missing is due to rare episodes"
     if found.error < ROUNDING:
@@ -145,9 +152,9 @@ def _at_an_end(found: Variation, score: float) -> str | None:
     return None
 
 
-def _unsure(found: Variation, score: float) -> str | None:
+def _unsure(found: Variation, score: float, k: Similarity) -> str | None:
     """Why the error of a score is not to be trusted, or None."""
-    if why := _at_an_end(found, score):
+    if why := _at_an_end(found, score, k):
         return why
     if found.deciding < DECIDING:
         return f"the score hangs on about {found.deciding:.1f} of the episodes, and should on more"

@@ -7,8 +7,9 @@ is too high by what does not fall as 1/N: at places that coincide k = exp(-‖z_
 does to the score of a *known* set of places can be simulated:
 
 1. Noise: skills' episodes are drawn again with replacement, which moves their places by ε, times sqrt(N/(N - 1)).
-2. Worlds: the places as they were found, then ever more drawn together where noise could have parted them, and at last
-   all in one. Together is a step of a mean shift, repeated: z_i <- Σ_j w_ij z_j / Σ_j w_ij with
+2. Worlds: the places as they were found, then ever more drawn together where noise could have parted them, then near
+   that place which is most like the others (their mean would not do: that of opposite directions has none), and at
+   last all in it. Together is a step of a mean shift, repeated: z_i <- Σ_j w_ij z_j / Σ_j w_ij with
    w_ij = exp(-½ (u_ij / h r_ij)²), where u = -log k is how unlike two skills are, r how unlike noise alone would make
    them, and h tells one world from the next. Skills that are the same come to lie in one place long before those that
    are not.
@@ -17,9 +18,13 @@ does to the score of a *known* set of places can be simulated:
 
        |g(S) - v - b(v)| <= t s(v),        everything on the scale g of `variation`, t Student's quantile.
 
-4. Skills that are evenly apart lie less evenly as they were found, and score less: b < 0 in the first world v_1. Noise
-   has moved its places once, so that moving them again does less harm than it did, and least where it did most. From
-   v_1 + |b| on the bias is therefore taken to be `AGAIN` times as large, and the error to be greater by |b|/2.
+4. Noise has moved the places of the first world v_1 once. Moved again they vary more than they did, up to twice as
+   much as the score, whose error there is that of a repetition (`variation`). By how much they differ errors are
+   mended, by ever less from the first world to the last, in which places are moved only once.
+   Errors of fewer than `SKILLS` skills, which go with the score, are left as they are.
+5. Skills that are evenly apart lie less evenly as they were found, and score less: b < 0 in the first world. Moving
+   them again does less harm than noise did, and least where it did most. From v_1 + |b| on the bias is therefore taken
+   to be `AGAIN` times as large, and the variance to be greater by (b `DOUBT`)².
 
 All alike is the least there can be, and is decided by tests: 1 is in the interval unless the same episodes dealt at
 random (`chance`, which is exact) score as much as S with a probability of no more than 1 - confidence; or in the last
@@ -36,17 +41,21 @@ from jaxtyping import Float
 
 from vendirl.evaluation.chance import Chance
 from vendirl.evaluation.resampling import OfSkill, drawn_deals
-from vendirl.evaluation.variation import Scale, quantile
+from vendirl.evaluation.variation import SKILLS, Scale, Variation, quantile
 from vendirl.score.score import vendi_score
 from vendirl.similarity.deals import Regrouping
 
-WIDTHS = (0.7, 1.2, 2.0, 4.0)
-"""h, of the worlds between the first and the last. Chosen by simulation: worlds spaced by the error of the score, which
+WIDTHS = (0.7, 1.2, 2.0)
+"""h, of the worlds after the first. Chosen by simulation: worlds spaced by the error of the score, which
 are finer, covered half-distinct skills too rarely."""
+NEARLY = 0.3
+"""How far places are from being one, in the last world but one, as a part of how far they are in the one before."""
 STEPS = 4
 """How often places are drawn together."""
 AGAIN = 1.5
-"""Chosen by simulation, with the error: in two cells of evenly separated skills noise took 1.6 times as much."""
+"""Chosen by simulation: in two cells of evenly separated skills noise took 1.6 times as much."""
+DOUBT = 0.4
+"""Chosen by simulation."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +76,7 @@ def limit(
     of_skill: OfSkill,
     score: float,
     q: float,
-    scale: Scale,
+    found: Variation,
     null: Chance,
     confidence: float,
     draws: int,
@@ -77,6 +86,7 @@ def limit(
 
     Args:
         score: of all episodes, found by the same dealer.
+        found: how it varies.
         null: what chance scores.
         draws: how many scores are simulated in each world.
     """
@@ -86,23 +96,26 @@ def limit(
     noise = _noise(dealer, of_skill, first[0], draws, generator)
     places = worlds(dealer, first[0], noise)
     K = np.concatenate([dealer.of_places(places), *(dealer.of_places(world + noise) for world in places)])
-    g = scale.of(vendi_score(K, q))
+    g = found.scale.of(vendi_score(K, q))
     v, simulated = g[: len(places)], g[len(places) :].reshape(len(places), draws)
-    freedom = float(sum(len(mine) - 1 for mine in of_skill))
-    return _inverted(float(scale.of(score)), v, simulated, scale, freedom, null, confidence)
+    bias, error = simulated.mean(1) - v, np.maximum(simulated.std(1, ddof=1), 1e-9)
+    if places.shape[1] >= SKILLS:
+        error *= (max(found.error, 1e-9) / error[0]) ** ((v - v[-1]) / max(v[0] - v[-1], 1e-9))
+    return _inverted(float(found.scale.of(score)), v, bias, error, found.scale, found.freedom, null, confidence)
 
 
 def worlds(
     dealer: Regrouping, places: Float[np.ndarray, "n F"], noise: Float[np.ndarray, "draws n F"]
 ) -> Float[np.ndarray, "worlds n F"]:
-    """The places as they are, ever more drawn together, and all in one."""
+    """The places as they are, ever more drawn together, near the one that is most like the others, and all in it."""
     apart = by_noise(dealer, places, noise)
     width = np.array(WIDTHS)[:, None, None] * np.sqrt((apart[:, None] ** 2 + apart**2) / 2)
     moved = np.repeat(places[None], len(WIDTHS), 0)
     for _ in range(STEPS):
         near = np.exp(-0.5 * (_unlike(dealer.of_places(moved)) / width) ** 2)
         moved = near @ moved / near.sum(-1, keepdims=True)
-    return np.concatenate([places[None], moved, np.broadcast_to(places.mean(0), (1, *places.shape))])
+    amid = places[int(dealer.of_places(places[None])[0].sum(1).argmax())]
+    return np.concatenate([places[None], moved, amid + NEARLY * (moved[-1:] - amid), amid + 0 * places[None]])
 
 
 def by_noise(
@@ -140,7 +153,8 @@ def _unlike(K: Float[np.ndarray, "sets n n"]) -> Float[np.ndarray, "sets n n"]:
 def _inverted(
     g: float,
     v: Float[np.ndarray, " worlds"],
-    simulated: Float[np.ndarray, "worlds draws"],
+    bias: Float[np.ndarray, " worlds"],
+    error: Float[np.ndarray, " worlds"],
     scale: Scale,
     freedom: float,
     null: Chance,
@@ -150,14 +164,13 @@ def _inverted(
 
     Args:
         g: of the score.
-        v, simulated: g of the limits of the worlds, and of scores in them.
-        freedom: with which the noise is known.
+        v, bias, error: g of the limits of the worlds, and how scores in them lie about it.
+        freedom: with which the error is known.
     """
     level = 1 - confidence
     two, one, sure = (quantile(1 - tails, freedom) for tails in (level, 2 * level, 2 * level / 5))
-    bias, error = simulated.mean(1) - v, np.maximum(simulated.std(1, ddof=1), 1e-9)
     if bias[0] < 0:
-        v, error = np.append(v, v[0] - bias[0]), np.append(error, error[0] - bias[0] / 2)
+        v, error = np.append(v, v[0] - bias[0]), np.append(error, np.hypot(error[0], DOUBT * bias[0]))
         bias = np.append(bias, AGAIN * bias[0])
     order = np.argsort(v)
     v, bias, error = v[order], bias[order], error[order]

@@ -15,10 +15,11 @@ acting together (Hoeffding). Two ways of resampling see them differently:
 - Leaving out one episode at a time: J = Σ (N-1)/N (g_-e - mean)² = σ_1² + 2σ_2² + ... with N episodes, too much by
   1 + φ.
 
-    variance = [V ((1 - φ) M/N + φ)]^⅓ [J / (1 + φ)]^⅔
+    by halves:  V ((1 - φ) M/N + φ)         by one:  J / (1 + φ)
 
-The second needs no step from M to N, hence its greater weight. Where they differ by a factor ρ > 1, neither is to be
-believed, and the variance is taken to be ρ^¼ as large.
+The second needs no step from M to N, and near the ceiling, where half of the episodes are much noisier than all, the
+first is up to three times the variance. But the second is less sure, since few episodes decide it. So the variance is
+what leaving out one shows, times ρ^`HALVES` where halves vary more by a factor of ρ.
 
 How well it is known follows from how uneven the effects d of the episodes left out are, as if there were 2/(kurtosis -
 1) for each. But few episodes seldom show the tails of what they were drawn from, so that each adds no more than
@@ -38,8 +39,13 @@ from vendirl.evaluation.resampling import OfSkill, deals_without_one, split_deal
 from vendirl.score.score import vendi_score
 from vendirl.similarity.deals import Regrouping
 
-UNSEEN = 0.2
-"""Chosen by simulation, as was the power of ρ."""
+UNSEEN = 0.3
+HALVES = 0.45
+"""Both were chosen by simulation."""
+SKILLS = 5
+"""Noise does not average out over fewer."""
+MOST_LEFT_OUT = 50
+"""Of each skill, to see how long tails are."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +81,9 @@ class Variation:
             third of them if their effects d are normal, 1 if one episode is all that matters.
         disagreement: ρ, the ratio of the two variances, the greater over the smaller.
         closest: the two skills that are least apart, and how many times less alike they are than halves of one of them.
+        even: how unlike a skill is to itself without its middle episode, (log k)², as a part of the mean over its
+            episodes: 0.4 to 0.5 for covariances of normal noise, less if there are long tails, and much the same
+            whether or not the rarest episodes were seen; 1 if it was not asked for.
     """
 
     scale: Scale
@@ -83,6 +92,7 @@ class Variation:
     deciding: float
     disagreement: float
     closest: tuple[int, int, float]
+    even: float
 
 
 def variation(
@@ -92,11 +102,13 @@ def variation(
     ceiling: float,
     resamples: int,
     generator: np.random.Generator,
+    tails: bool = False,
 ) -> Variation:
     """How the score of these episodes varies; each skill needs two of them at least, and there must be two skills.
 
     Args:
         resamples: how many sets of skills are scored; two fifths of them are halves, two fifths leave one out.
+        tails: whether to ask how even effects of episodes are.
     """
     n, sizes, scale = len(of_skill), np.array([len(mine) for mine in of_skill]), Scale(ceiling)
     K = dealer.matrices(split_deals(of_skill, max(2, resamples // 5), generator))
@@ -116,7 +128,7 @@ def variation(
     deciding = float(total**2 / (d**4).sum()) if total > 0 else 0.0
     seen = 2 * kept / max(1 / deciding - 1 / len(d), 1e-9) if deciding else 1.0
     disagreement = float(greater / smaller) if smaller > 0 else np.inf
-    variance = by_half ** (1 / 3) * by_one ** (2 / 3) * (disagreement**0.25 if smaller > 0 else 1.0)
+    variance = by_one ** (1 - HALVES) * greater**HALVES
     return Variation(
         scale=scale,
         error=float(variance) ** 0.5,
@@ -124,6 +136,7 @@ def variation(
         deciding=deciding,
         disagreement=disagreement,
         closest=_closest(1 - K[:, :n, n:]),
+        even=_even(dealer, of_skill, generator) if tails else 1.0,
     )
 
 
@@ -143,6 +156,16 @@ def _of_others(g: Float[np.ndarray, "splits 2"]) -> float:
     """W: the same of halves of different splits."""
     every, pairs, own = g.size * (g.size - 1) / 2, g.var(ddof=1), len(g)
     return float((every * pairs - ((g[:, 0] - g[:, 1]) ** 2).sum() / 2) / (every - own))
+
+
+def _even(dealer: Regrouping, of_skill: OfSkill, generator: np.random.Generator) -> float:
+    """See `Variation`, by leaving out one episode of each skill at a time."""
+    n, shuffled = len(of_skill), [generator.permutation(mine) for mine in of_skill]
+    rounds = range(min(MOST_LEFT_OUT, *map(len, of_skill)))
+    K = dealer.matrices([[*(np.delete(mine, j) for mine in shuffled), *of_skill] for j in rounds])
+    moved = np.log(np.clip(K[:, np.arange(n), n + np.arange(n)], 1e-300, 1)) ** 2
+    mean = moved.mean(0)
+    return float(np.median(moved / np.where(mean > 0, mean, 1)))
 
 
 def _closest(unlike: Float[np.ndarray, "splits n n"]) -> tuple[int, int, float]:

@@ -65,6 +65,10 @@ class Combination(Similarity):
         return max(part.least_episodes for part in self.parts)
 
     @property
+    def least_evenness(self) -> float:
+        return max(part.least_evenness for part in self.parts)
+
+    @property
     def has_limit(self) -> bool:
         return all(part.has_limit for part in self.parts)
 

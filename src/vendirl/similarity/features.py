@@ -87,6 +87,10 @@ class On(Similarity):
         return self.inner.least_episodes
 
     @property
+    def least_evenness(self) -> float:
+        return self.inner.least_evenness
+
+    @property
     def has_limit(self) -> bool:
         return self.inner.has_limit
 

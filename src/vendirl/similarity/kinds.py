@@ -46,6 +46,10 @@ class MomentSimilarity(Named):
     def least_episodes(self) -> int:
         return 8 if self.order == 1 else 20  # products of deviations are far more uneven than deviations
 
+    @property
+    def least_evenness(self) -> float:
+        return 0.0 if self.order == 1 else 0.3  # 0.4 to 0.5 of normal noise
+
     def summary(self, skill: Observations) -> PyTree:
         return self.of_moments(Moments.of(skill, self.order))
 

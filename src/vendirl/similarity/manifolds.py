@@ -32,6 +32,8 @@ from vendirl._host import cores
 from vendirl.similarity.deals import Deal
 
 Ratio = Literal["f1", "precision", "recall"]
+Known = dict[bytes, Bool[np.ndarray, " P"]]
+"""By the episodes of a skill: which of the observations of all episodes lie in its manifold."""
 
 BLOCK = 128  # observations in a block: fewer make tighter blocks, more make faster matrix products
 CHUNK = 1024  # observations in a matrix product, so that it stays in the cache
@@ -76,11 +78,12 @@ class Pool:
             points = np.multiply(np.concatenate(self.episodes), _unit(self.episodes), dtype=np.float64)
             self._squares = squared_distances(points, points)
 
-    def precision(self, groups: Deal) -> Float[np.ndarray, "n n"]:
+    def precision(self, groups: Deal, known: Known | None = None) -> Float[np.ndarray, "n n"]:
         """(n, n): the fraction of skill b's observations in the manifold of skill a, at [a, b].
 
         Args:
             groups: for each of n skills the indices of its episodes. An episode may be in several skills or in none.
+            known: what earlier calls found of their skills, which are not looked at again, and this one adds to.
         """
         chosen = [np.asarray(group, int).reshape(-1) for group in groups]
         for i, group in enumerate(chosen):
@@ -98,11 +101,14 @@ class Pool:
         everyone = np.concatenate(members)
         first = np.cumsum([0] + [len(rows) for rows in members[:-1]])
         precision = np.empty((len(chosen), len(chosen)))
+        known = {} if known is None else known
         for a, rows in enumerate(members):
-            squares = self._squares[rows]
-            radii = _kth_smallest(squares[:, rows], self.neighbours)
-            inside = (squares <= radii[:, None]).any(0)[everyone]
-            precision[a] = np.add.reduceat(inside, first, dtype=int)
+            key = chosen[a].tobytes()
+            if key not in known:
+                squares = self._squares[rows]
+                radii = _kth_smallest(squares[:, rows], self.neighbours)
+                known[key] = (squares <= radii[:, None]).any(0)
+            precision[a] = np.add.reduceat(known[key][everyone], first, dtype=int)
         return precision / [len(rows) for rows in members]
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 from vendirl._checks import Number, checked_by, positive, whole_number
 from vendirl.similarity.deals import Deal, Episodes, Regrouping
 from vendirl.similarity.kinds import TrajectorySimilarity
-from vendirl.similarity.manifolds import Pool, Ratio, check_ratio, overlap_kernel, precision_matrix
+from vendirl.similarity.manifolds import Known, Pool, Ratio, check_ratio, overlap_kernel, precision_matrix
 from vendirl.similarity.observations import Observations, SkillSet
 
 Balls = tuple[Float[Array, "_ D"], Bool[Array, " _"], Float[Array, " _"]]
@@ -118,7 +118,8 @@ class OfPool(Regrouping):
         self.similarity, self.pool = similarity, Pool(episodes, similarity.neighbours)
 
     def matrices(self, deals: Sequence[Deal]) -> Float[np.ndarray, "deals n n"]:
-        return np.stack([self.similarity.of_precision(self.pool.precision(deal)) for deal in deals])
+        known: Known = {}  # where one episode is left out all skills but one are as they were
+        return np.stack([self.similarity.of_precision(self.pool.precision(deal, known)) for deal in deals])
 
 
 def squared_distances(x: Float[Array, "M D"], y: Float[Array, "L D"]) -> Float[Array, "M L"]:

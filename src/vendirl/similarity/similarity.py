@@ -94,6 +94,12 @@ class Similarity(eqx.Module):
         return 8
 
     @property
+    def least_evenness(self) -> float:
+        """How much of the average effect that episodes of a skill have on it the middle one must have, for tails not
+        to be too long to tell how much a score varies; 0 where noise may have any."""
+        return 0.0
+
+    @property
     def has_limit(self) -> bool:
         """Whether k is known to come to rest as ever more episodes of the same skills are added."""
         return True
