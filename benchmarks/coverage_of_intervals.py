@@ -290,7 +290,8 @@ def table_of(title: str, cells: Sequence[Cell], draws: int, jobs: int, keep: Pat
 def false_positives(draws: int, episodes_each: int, n: int = 8) -> float:
     """How often identical skills are said to be more diverse than chance."""
     x = np.random.default_rng(episodes_each).normal(size=(draws, n, episodes_each, 2, 2))
-    found = (vr.evaluate(each, "mmd", resamples=0, measures=False, orders=(1.0,), seed=i)[0] for i, each in enumerate(x))
+    asked = {"resamples": 0, "measures": False, "orders": (1.0,)}
+    found = (vr.evaluate(each, "mmd", seed=i, **asked)[0] for i, each in enumerate(x))
     return sum(r.p_value <= 0.05 for r in found) / draws
 
 
