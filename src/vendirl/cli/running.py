@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import os
@@ -64,6 +65,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt as stop:
         print(f"\n{_lines(stop)}" if str(stop) else "\nstopped", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever reads has read enough, such as `vendirl list | head`
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains at its end
+        return 141
     except MISTAKES as error:
         if os.environ.get("VENDIRL_TRACEBACK"):
             raise
