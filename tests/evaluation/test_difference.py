@@ -64,3 +64,11 @@ def test_what_cannot_be_compared_says_why():
         enough.minus(evaluated(skills(0, 1), q=2.0))
     with pytest.raises(ValueError, match="nothing to compare"):
         vr.differences([], [enough])
+
+
+def test_sets_of_different_features_are_compared_with_a_warning():
+    a = evaluated(skills(0, 1))
+    assert "features" not in str(a.minus(skills(1, 1))[0])
+    (found,) = a.minus(np.concatenate([skills(1, 1), skills(2, 1)], -1))
+    assert "careful, the data are of different features, of feature 0, feature 1 and of feature 0" in str(found)
+    assert found.interval is not None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vendirl._checks import some_of
 from vendirl.evaluation.diversity import Diversity, bracketed
 from vendirl.evaluation.variation import quantile
 
@@ -72,6 +73,7 @@ def differences(a: Sequence[Evaluation], b: Sequence[Evaluation]) -> tuple[Diffe
     if not shared:
         raise ValueError("the two were not evaluated under the same similarity; evaluate both under one")
     found = []
+    seen = {tuple(e.data.features) for e in [*a, *b]}
     for name in shared:
         xs, ys = [e[name] for e in a], [e[name] for e in b]
         if any(r.q != xs[0].q for r in [*xs, *ys]):
@@ -81,6 +83,10 @@ def differences(a: Sequence[Evaluation], b: Sequence[Evaluation]) -> tuple[Diffe
             found.append(_of_sets(xs[0], ys[0], len(counts) == 1))
         else:
             found.append(_of_seeds(xs, ys))
+    if len(seen) > 1:
+        lists = " and of ".join(some_of(list(names)) for names in sorted(seen)[:2])
+        warning = f"; careful, the data are of different features, of {lists}"
+        found = [dataclasses.replace(one, note=one.note + warning) for one in found]
     return tuple(found)
 
 
