@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ class progress_bar:  # noqa: N801  (used like a function)
         self.progress: Progress | None = None
         self.console = Console(stderr=True)
         self.said = time.monotonic()
+        self.waiting: threading.Timer | None = None
 
     def __enter__(self) -> progress_bar:
         if self.console.is_terminal or self.console.is_jupyter:
@@ -48,9 +50,15 @@ class progress_bar:  # noqa: N801  (used like a function)
         if run.note is not None:
             for line in run.note.split("\n"):
                 self.console.print(verbatim(line), soft_wrap=True)
+        if self.progress is None:  # who waits is told what for
+            line = f"{self.label}: starting; programs of a body may take minutes to compile"
+            self.waiting = threading.Timer(EVERY, self.console.print, [verbatim(line)], {"soft_wrap": True})
+            self.waiting.daemon = True
+            self.waiting.start()
 
     def __call__(self, run: Run, row: dict[str, Any]) -> None:
         """Show where a run is."""
+        self._waited()
         now = time.monotonic()
         if self.progress is None and (now - self.said < EVERY or run.done == run.epochs):
             return
@@ -65,7 +73,12 @@ class progress_bar:  # noqa: N801  (used like a function)
         line = f"{self.label}: {run.done / run.epochs:.0%}  {status}"
         self.console.print(verbatim(line), soft_wrap=True)
 
+    def _waited(self) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+
     def __exit__(self, *_: object) -> None:
+        self._waited()
         if self.progress is not None:
             self.progress.stop()
 
