@@ -13,7 +13,7 @@ from vendirl.training.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))
-OURS = ("make ", "pip ", "python ")
+OURS = ("make ", "pip ", "python ", "sha256sum ")
 
 
 @pytest.fixture

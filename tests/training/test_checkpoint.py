@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests import fuzz_texts
+from tests import fuzz_judging
 from vendirl.training import checkpoint
 
 TREE = {"a": jnp.arange(6.0).reshape(2, 3), "key": jax.random.key(7), "count": jnp.array(3)}
@@ -78,7 +78,7 @@ def test_a_forged_list_opens_no_pipe_and_follows_no_link(tmp_path, what):
         (place / "10").symlink_to(tmp_path / "other")
         files = {"d": [0, hashlib.sha256(b"").hexdigest()]}
     (place / "10.json").write_text(json.dumps({"fingerprint": "mine", "arrays": {}, "files": files}))
-    with fuzz_texts.in_time(2.0), pytest.raises(checkpoint.DamagedError, match=r"is a link, (a pipe|which could)"):
+    with fuzz_judging.in_time(2.0), pytest.raises(checkpoint.DamagedError, match=r"is a link, (a pipe|which could)"):
         checkpoint.load(place, 10, {}, ["mine"])
 
 

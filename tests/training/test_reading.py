@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from tests.fuzz_texts import in_time
+from tests.fuzz_judging import in_time
 from vendirl.training import reading
 
 

@@ -140,4 +140,4 @@ def test_at_most_four_features():
 
 def test_a_width_of_cells_without_features_to_count_in_is_refused():
     with pytest.raises(ValueError, match=r"cell=3 is the width .* no features are named: coverage="):
-        Settings(cell=3.0).check()
+        Settings(cell=3.0).check_new()
