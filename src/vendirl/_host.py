@@ -31,6 +31,16 @@ def keep_compiled_programs() -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
+def python() -> list[str]:
+    """How another Python is begun, which finds modules in the current folder only if this one does: files of others may
+    lie there. By `-m` it would look there before it looks anywhere else, also for modules of Python's own."""
+    looks_here = False
+    with contextlib.suppress(OSError):  # the current folder may be gone
+        here = os.path.realpath(os.getcwd())
+        looks_here = any(os.path.realpath(place) == here for place in sys.path)
+    return [sys.executable, *([] if looks_here else ["-P"])]
+
+
 def cores() -> int:
     """The cores of the processor that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -40,6 +40,15 @@ def gone(pid, seconds=60.0):
         time.sleep(0.01)
 
 
+def booby_trapped(folder):
+    """A folder of somebody who waits for a process that looks for modules in its current folder."""
+    trap = "import pathlib\npathlib.Path(__file__).with_name('sprung').touch()\nraise ImportError(__file__)\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    for module in ("contextlib", "cloudpickle", "vendirl"):
+        (folder / f"{module}.py").write_text(trap)
+    return folder
+
+
 def carried_out_by_stub(asked, surroundings):
     """The same, for processes of a cluster, which find this file by PYTHONPATH."""
     from vendirl.clusters import process

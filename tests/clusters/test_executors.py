@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters.stubs import ROOT, SURROUNDINGS, appears, carried_out_by_stub, task
+from tests.clusters.stubs import ROOT, SURROUNDINGS, appears, booby_trapped, carried_out_by_stub, task
 from vendirl.clusters.on_slurm import private
 from vendirl.clusters.places import Slurm, opened, parse_place
 
@@ -20,7 +20,8 @@ def found_by_others(monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["local", "submitit-local"])
-def test_each_task_has_a_future_and_one_that_is_killed_costs_no_other(place, tmp_path):
+def test_each_task_has_a_future_and_one_that_is_killed_costs_no_other(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(booby_trapped(tmp_path / "trap"))
     with opened(place, 2, 1, tmp_path / "jobs") as executor:
         tasks = [task(tmp_path / "a", "done"), task(tmp_path / "b", "die"), task(tmp_path / "c", "wait")]
         futures = [executor.submit(carried_out_by_stub, asked, SURROUNDINGS) for asked in tasks]
@@ -29,6 +30,7 @@ def test_each_task_has_a_future_and_one_that_is_killed_costs_no_other(place, tmp
         appears(tmp_path / "c" / "pid")
     wait(futures, 120)  # what was still running was asked to end
     assert (tmp_path / "c" / "asked-to-end").exists()
+    assert not (tmp_path / "trap" / "sprung").exists()  # modules of the current folder are not looked for
     if place == "submitit-local":  # whose pickles lie in a folder of their own
         assert [path.stat().st_mode & 0o777 for path in (tmp_path / "jobs").iterdir()] == [0o700]
 
@@ -61,6 +63,14 @@ def test_slurm_is_told_what_a_place_says(tmp_path, monkeypatch):
     for line in ("partition=long", "time=30", "mem=4GB", "cpus-per-task=2", "array=0-1%2", "signal=USR2@120"):
         assert f"#SBATCH --{line}\n" in script, script
     assert "\nmodule load x\n" in script
+    assert f"{sys.executable} -P -u" in script
+
+
+def test_a_path_that_slurm_would_read_as_something_else_is_refused(tmp_path):
+    """Results were looked for where %j had become the number of the job, so that all runs were lost."""
+    with pytest.raises(ValueError, match=r"has '%j' in its path.* choose another --out"):
+        private(tmp_path / "50%job" / "jobs")
+    assert private(tmp_path / "50% of it" / "jobs").exists()
 
 
 def test_ray_in_a_network_of_its_own(tmp_path):

@@ -68,6 +68,15 @@ class RayExecutor(Executor):
 
 def _begin(ray: Any, address: str | None) -> None:
     """Join a cluster, or start one here; on a busy machine that may take longer than Ray waits."""
+    from ray.job_config import JobConfig
+
+    class OfNoFolder(JobConfig):
+        """Ray's workers would look for modules in the current folder first, which may hold files of others; all that
+        they are to find is installed."""
+
+        def _runtime_env_has_working_dir(self) -> bool:
+            return True
+
     address = address or os.environ.get("RAY_ADDRESS")
     here = {} if address else {"_node_ip_address": "127.0.0.1"}
     for left in reversed(range(STARTS)):
@@ -76,6 +85,7 @@ def _begin(ray: Any, address: str | None) -> None:
                 warnings.simplefilter("ignore")  # it forks while JAX has threads, and begins another program at once
                 ray.init(
                     address or "local",
+                    job_config=OfNoFolder(),
                     include_dashboard=False,
                     log_to_driver=False,
                     logging_level=logging.ERROR,

@@ -4,17 +4,21 @@ Slurm asks a job to end by SIGUSR2 or SIGTERM before it ends it: the run is save
 used up its time, is queued again and goes on. submitit can also run jobs on this machine, as Slurm would.
 
 submitit passes calls and what they give as pickles in files, which run code when they are read. So they lie in a folder
-that is made anew for each executor, and that nobody else may write in.
+that is made anew for each executor, and that nobody else may write in. Its processes find no modules in the current
+folder, which may hold files of others.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shlex
 import stat
+import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for
 from pathlib import Path
@@ -60,9 +64,10 @@ class SubmititExecutor(Executor):
         except ImportError as error:
             raise ImportError(f"submitit is not installed ({error}); use: pip install 'vendirl[slurm]'") from None
         folder = private(folder)
-        again = {"slurm_max_num_timeout": QUEUES_AGAIN} if cluster == "slurm" else {}
+        told: dict[str, Any] = {f"{cluster}_python": f"{shlex.quote(sys.executable)} -P"}
+        told |= {"slurm_max_num_timeout": QUEUES_AGAIN} if cluster == "slurm" else {}
         try:
-            self.submitit = submitit.AutoExecutor(folder, cluster=cluster, **again)
+            self.submitit = submitit.AutoExecutor(folder, cluster=cluster, **told)
         except RuntimeError as error:  # there is no sbatch here
             raise ChildProcessError(f"Slurm cannot be used: {error}") from None
         self.submitit.update_parameters(**settings)
@@ -116,7 +121,8 @@ class SubmititExecutor(Executor):
 
     def _start(self, due: list[tuple[Future[Any], Call]]) -> None:
         try:
-            jobs = self.submitit.submit_array([call for _, call in due])
+            with _safe_path():
+                jobs = self.submitit.submit_array([call for _, call in due])
         except Exception as error:
             for future, _ in due:
                 future.set_exception(error)
@@ -125,8 +131,27 @@ class SubmititExecutor(Executor):
             self.jobs |= {future: job for (future, _), job in zip(due, jobs, strict=True)}
 
 
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Processes that are begun meanwhile, such as submitit's own, do not look for modules in the current folder."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
 def private(folder: Path) -> Path:
     """A new folder in one that is made if it is not there; both are this user's, and nobody else may write in them."""
+    if read := re.search(r"%[%\w]", str(folder.absolute())):
+        raise ValueError(
+            f"{folder} has {read[0]!r} in its path, which Slurm reads as the number or name of something; choose "
+            "another --out"
+        )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode):

@@ -7,7 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from tests.clusters.stubs import booby_trapped
+from vendirl._host import python
+from vendirl.environments import parse_environment
 
 pytest.importorskip("gymnasium", reason="gymnasium is not installed (vendirl[gymnasium])")
 
@@ -85,3 +90,15 @@ def test_processes_load_no_jax():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_processes_find_no_modules_in_the_current_folder(tmp_path, monkeypatch):
+    """They ran whatever lay there under a name such as contextlib.py, also for the command `vendirl`."""
+    monkeypatch.chdir(booby_trapped(tmp_path))
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    scenes = parse_environment("gymnasium:CartPole-v1(workers=1)").open(1)
+    assert scenes.reset(np.ones(1, bool)).shape == (1, 4)
+    scenes.close()
+    assert not (tmp_path / "sprung").exists()
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    assert "-P" not in python()  # who looks there anyway finds there what it always found

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from vendirl._host import python
+
 
 def without_a_screen() -> dict[str, str]:
     """The variables of a process that draws: on Linux by EGL, unless something else is asked for."""
@@ -23,7 +25,7 @@ def without_a_screen() -> dict[str, str]:
 def draw(model: Any, qpos: Float[np.ndarray, "T q"], width: int, height: int) -> UInt8[np.ndarray, "T H W 3"]:
     """Pictures of a model at T positions, from a camera that follows its first body."""
     task = pickle.dumps((model, np.asarray(qpos), width, height))
-    command = [sys.executable, "-m", "vendirl.environments.suites.drawing"]
+    command = [*python(), "-m", "vendirl.environments.suites.drawing"]
     done = subprocess.run(command, input=task, capture_output=True, env=without_a_screen())
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Int
 
-from vendirl._host import cores
+from vendirl._host import cores, python
 from vendirl.environments.host import Actions, EnvironmentFailure, Features, Frames, Scenes, Step
 from vendirl.environments.suites.drawing import without_a_screen
 from vendirl.environments.suites.flat import Acting, Observing
@@ -63,7 +63,7 @@ class Processes(Scenes):
             ours, theirs = socket.socketpair()
             with theirs:
                 theirs.set_inheritable(True)
-                command = [sys.executable, "-m", WORKER, str(theirs.fileno()), str(os.getpid())]
+                command = [*python(), "-m", WORKER, str(theirs.fileno()), str(os.getpid())]
                 self.processes.append(_start(command, theirs.fileno(), settings))
             self.connections.append(Connection(ours.detach()))
             plan = (factory, environment.observe, environment.act, tuple(environment.outside.values()))
