@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from vendirl._files import drop_leftovers, open_regular, read_regular, write_atomically
+from vendirl._files import add_line, drop_leftovers, open_regular, read_regular, write_atomically
 
 
 def test_a_regular_file_is_read_whole(tmp_path):
@@ -77,3 +77,18 @@ def test_only_leftovers_of_what_is_written_are_removed(tmp_path):
         (tmp_path / name).write_text("")
     drop_leftovers(tmp_path, "sweep.json", "b.*", "*.npz")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+
+
+def test_lines_are_added_to_regular_files_only_and_through_no_link(tmp_path):
+    for _ in range(2):
+        add_line(tmp_path / "rows", "a")
+    assert (tmp_path / "rows").read_text() == "a\na\n"
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "rows")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "new")
+    for name, kind in (("pipe", "a pipe, not a regular file, so it is not written"), ("link", "a link"),
+                       ("nowhere", "a link")):  # fmt: skip
+        with pytest.raises(ValueError, match=f"is {kind}"):
+            add_line(tmp_path / name, "b")
+    assert (tmp_path / "rows").read_text() == "a\na\n"
+    assert not (tmp_path / "new").exists()

@@ -41,6 +41,16 @@ def atomically(path: Path, ending: str = "") -> Iterator[Path]:
     sync_folder(path.parent)
 
 
+def add_line(path: Path, line: str) -> None:
+    """Add a line to a file that grows. No link is followed, and what is no regular file is refused in words."""
+    if os.path.lexists(path):
+        refuse_links(path, path.parent)
+        _refuse_irregular(path, os.lstat(path).st_mode, "written")
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _flag("O_NOFOLLOW")
+    with open(os.open(path, flags, 0o666), "a") as file:
+        file.write(line + "\n")
+
+
 def drop_leftovers(folder: Path, *names: str) -> None:
     """Remove what was being written to files of these names when a process died: only for who owns the folder.
 
@@ -129,12 +139,12 @@ def refuse_links(path: str | os.PathLike[str], within: str | os.PathLike[str]) -
             )
 
 
-def _refuse_irregular(path: Path, mode: int) -> None:
+def _refuse_irregular(path: Path, mode: int, done: str = "read") -> None:
     if stat.S_ISREG(mode):
         return
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     kind = kinds.get(stat.S_IFMT(mode), "a device")
-    raise ValueError(f"{path} is {kind}, not a regular file, so it is not read")
+    raise ValueError(f"{path} is {kind}, not a regular file, so it is not {done}")
 
 
 def _flag(name: str) -> int:

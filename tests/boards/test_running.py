@@ -71,6 +71,14 @@ def test_what_cannot_be_run_is_refused_before_anything_is_trained(tmp_path, argu
     assert not (tmp_path / "board").exists()
 
 
+def test_runs_are_trained_through_no_link(tmp_path):
+    (tmp_path / "board" / "runs").mkdir(parents=True)
+    (tmp_path / "board" / "runs" / "plane").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match="plane is a link"):
+        vr.benchmark("random", MINI, tmp_path / "board", worlds=["plane"])
+    assert [path.name for path in tmp_path.iterdir()] == ["board"]
+
+
 def test_what_a_suite_of_a_name_asks_never_changes():
     register(TINY)
     with pytest.raises(ValueError, match="tiny-v1 is another suite already"):

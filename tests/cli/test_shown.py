@@ -53,6 +53,13 @@ def test_what_an_error_quotes_of_a_file_is_no_order_to_the_terminal(tmp_path, ca
     assert all(c.isprintable() or c == "\n" for c in told)
 
 
+def test_films_do_not_go_where_a_link_in_the_folder_leads(tmp_path, capsys):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "videos").symlink_to(tmp_path)
+    assert main(["video", str(tmp_path / "run")]) == 2
+    assert "videos is a link, and links in a folder are not followed" in capsys.readouterr().err
+
+
 def test_names_in_a_comparison_are_no_markup():
     scores = {name: {"mmd[/x]": np.ones(2)} for name in ("[/x]", "b\x1b[1m")}
     table = Comparison(

@@ -1,12 +1,14 @@
 """Attempts: what is lost is tried again, not for ever, and the reasons are kept."""
 
 import json
+import os
 import signal
 from concurrent.futures import Executor, Future
 
 import pytest
 
 from vendirl.clusters import many
+from vendirl.clusters.comparing import Contestant, train_all
 from vendirl.clusters.many import UnfinishedError, carry_out, refuse_unfinished
 from vendirl.clusters.task import Outcome, Task
 from vendirl.training.attainable import Attainable
@@ -71,6 +73,28 @@ def test_tries_are_bounded_and_what_is_impossible_is_tried_once(tmp_path):
         refuse_unfinished({"b": Outcome("refused", "because")})
     with pytest.raises(ValueError, match="retries must be"):
         carry_out([], answers, retries=-1)
+
+
+def test_attempts_are_written_through_no_link_and_wait_for_no_pipe(tmp_path):
+    answers = Scripted(a=["done"])
+    (tmp_path / "attempts.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=r"attempts\.jsonl is a link"):
+        carry_out(tasks(tmp_path, "a"), answers, log=tmp_path / "attempts.jsonl")
+    (tmp_path / "attempts.jsonl").unlink()
+    os.mkfifo(tmp_path / "attempts.jsonl")
+    with pytest.raises(ValueError, match=r"attempts\.jsonl is a pipe"):
+        carry_out(tasks(tmp_path, "a"), answers, log=tmp_path / "attempts.jsonl")
+    assert answers.answers == {"a": ["done"]}  # it was said before anything was trained
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_runs_that_are_links_are_not_trained(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "random").symlink_to(tmp_path / "other")
+    with pytest.raises(ValueError, match="random is a link"):
+        train_all([Contestant("random", Settings())], tmp_path / "out")
+    assert not list((tmp_path / "other").iterdir())
 
 
 def test_what_is_finished_is_not_carried_out(tmp_path):

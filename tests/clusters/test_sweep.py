@@ -178,6 +178,16 @@ def test_a_record_that_is_large_is_read_and_one_that_is_a_link_is_not(tmp_path, 
         swept(tmp_path / "s")
 
 
+def test_a_trial_that_is_a_link_is_not_trained(tmp_path, carried):
+    swept(tmp_path / "s", "seed=0,1")
+    (folder, _) = sorted((tmp_path / "s").glob("trial-*"))
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    found = swept(tmp_path / "s", "seed=0,1")
+    assert "is a link, and links in a folder are not followed" in found.trials[0].why
+    assert [trial.number for trial in found.finished] == [1]
+
+
 @pytest.mark.parametrize(
     ("change", "objective", "said"),
     [

@@ -72,6 +72,18 @@ def test_films_are_mp4_that_browsers_play(tmp_path):
     assert shown["src"].startswith("data:video/mp4;base64,")
 
 
+def test_films_are_written_through_no_link_and_leave_nothing_behind(tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    for name in (".skill-0.mp4", "skill-0.mp4"):
+        (folder / name).symlink_to(tmp_path / "precious")
+    video.write(np.zeros((2, 16, 16, 3), np.uint8), folder / "skill-0.mp4")
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert not (folder / "skill-0.mp4").is_symlink()
+    assert {path.name for path in folder.iterdir()} == {".skill-0.mp4", "skill-0.mp4"}
+
+
 class Lamp(Environment):
     """A lamp that grows brighter with every step, and goes out for good after three of them."""
 

@@ -82,6 +82,28 @@ def test_a_forged_list_opens_no_pipe_and_follows_no_link(tmp_path, what):
         checkpoint.load(place, 10, {}, ["mine"])
 
 
+def test_nothing_is_read_or_removed_through_a_link_in_place_of_the_folder(tmp_path):
+    """Folders that are named like epochs were taken for what a process had left when it died, and removed."""
+    elsewhere, place = tmp_path / "elsewhere", tmp_path / "run" / "checkpoints"
+    (elsewhere / "2024").mkdir(parents=True)
+    place.parent.mkdir()
+    place.symlink_to(elsewhere)
+    for do in (lambda: checkpoint.save(place, 10, TREE, "mine"), lambda: checkpoint.newest(place, TREE, {"mine"})):
+        with pytest.raises(ValueError, match="checkpoints is a link, and links in a folder are not followed"):
+            do()
+    assert [path.name for path in elsewhere.iterdir()] == ["2024"]
+    place.unlink()
+    place.mkdir()
+    (elsewhere / "list").write_text("{}")
+    (place / "10.json").symlink_to(elsewhere / "list")
+    with pytest.raises(checkpoint.DamagedError, match=r"its list 10\.json cannot be read .*is a link"):
+        checkpoint.load(place, 10, TREE, {"mine"})
+    (place / "20").symlink_to(elsewhere)
+    checkpoint.save(place, 20, TREE, "mine")
+    assert not (place / "20").is_symlink()
+    assert (elsewhere / "2024").exists()
+
+
 def spoil(folder):
     file = max((f for f in folder.rglob("*") if f.is_file()), key=lambda f: f.stat().st_size)
     file.write_bytes(file.read_bytes()[:-1])

@@ -9,7 +9,7 @@ import sys
 import filelock
 import pytest
 
-from vendirl.training.folder import claimed
+from vendirl.training.folder import claimed, put_results_aside
 from vendirl.training.owner import LOCK, AlreadyOwnedError, NoLocksError, owning
 from vendirl.training.settings import Settings
 
@@ -82,6 +82,30 @@ def test_leftovers_of_a_write_block_nothing(tmp_path):
         with claimed(folder, Settings(), resume) as there:
             assert there
     assert sorted(path.name for path in folder.iterdir()) == [LOCK, "settings.json"]
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "init", "seed-0", "until-40"])
+def test_a_run_whose_folders_are_links_is_not_gone_on_with(tmp_path, name):
+    """What was about to be written and removed there was somebody else's."""
+    with claimed(tmp_path / "run", Settings()):
+        pass
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".settings.json.123").write_text("theirs")
+    (tmp_path / "run" / name).symlink_to(tmp_path / "other")
+    with pytest.raises(ValueError, match=f"{name} is a link"), claimed(tmp_path / "run", Settings(), True):
+        pass
+    assert (tmp_path / "other" / ".settings.json.123").exists()
+
+
+def test_results_are_put_aside_through_no_link(tmp_path):
+    run, other = tmp_path / "run", tmp_path / "other"
+    for folder in (other, run / "seed-0", run / "until-40"):
+        folder.mkdir(parents=True)
+    (run / "seed-0" / "figure.png").write_text("mine")
+    (run / "until-40" / "seed-0").symlink_to(other)
+    with pytest.raises(ValueError, match="seed-0 is a link"):
+        put_results_aside(run, 40)
+    assert not list(other.iterdir())
 
 
 def test_auto_begins_where_there_is_nothing(tmp_path):

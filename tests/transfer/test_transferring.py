@@ -176,6 +176,15 @@ def test_one_transfer_at_a_time_has_a_folder_and_says_how_it_goes_on(table, fold
     assert capsys.readouterr().err == f"vendirl: {said}\n"
 
 
+def test_cells_are_kept_through_no_link(folder, tmp_path):
+    (tmp_path / ".a.json.123").write_text("theirs")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "cells").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match="cells is a link"):
+        vr.transfer(folder / "a", TASKS, "select", steps=400, seeds=2, out=tmp_path / "t", progress=False)
+    assert (tmp_path / ".a.json.123").exists()
+
+
 def test_stored_episodes_that_are_not_the_runs_are_refused(folder, tmp_path):
     shutil.copytree(folder / "a", tmp_path / "a")
     asked = Asked(vr.load(tmp_path / "a").environment, (), 400.0, run=vr.load(tmp_path / "a"))

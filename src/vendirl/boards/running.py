@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vendirl._checks import finite_number, whole_number
+from vendirl._files import refuse_links
 from vendirl._text import settings_text
 from vendirl.boards.board import WRITTEN, Board, board_in, write_board
 from vendirl.boards.checking import check_skills
@@ -77,6 +78,7 @@ def benchmark(
             f"{taken[0]} is the name of a method from outside on this board; choose another name for yours"
         )
     for world in places:
+        refuse_links(folder / "runs" / world, folder)
         folders = train_all(entrants[world], folder / "runs" / world, progress)
         found = [entry for run in folders for entry in _entries(run, folders[run], world, board)]
         with owning(folder, *WRITTEN):

@@ -8,6 +8,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
+from vendirl._files import refuse_links
 from vendirl._text import verbatim
 from vendirl.cli.command import Command
 
@@ -43,12 +44,14 @@ class Video(Command):
         from vendirl.show import films
         from vendirl.training.beginning import load
 
+        folder = self.out or self.folder / "videos"
+        if self.out is None:
+            refuse_links(folder, self.folder)
         this = load(self.folder, trust=self.trust)
         first = this.settings.seed
         seed = this.best if self.seed is None else self.seed - first
         if not 0 <= seed < this.settings.seeds:
             raise ValueError(f"seed must be one of the run's, {first} to {first + this.settings.seeds - 1}")
-        folder = self.out or self.folder / "videos"
         console = Console()
         with console.status("filming"):
             paths = films.write_all(this, folder, seed, self.width, self.height, self.fps, self.every)

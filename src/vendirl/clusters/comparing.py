@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vendirl._checks import whole_number
-from vendirl._files import write_atomically
+from vendirl._files import refuse_links, write_atomically
 from vendirl.clusters.many import RETRIES, carry_out, refuse_unfinished
 from vendirl.clusters.places import Place, opened
 from vendirl.clusters.task import Task
@@ -90,6 +90,7 @@ def train_all(
     tasks = []
     for entrant in entrants:
         folder = out / name_for(entrant.name)
+        refuse_links(folder, out)
         task = Task(entrant.name, as_begun(entrant.settings, folder), folder, imports=imports)
         if task.finished:
             _same(folder, task.settings)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from vendirl._checks import whole_number
+from vendirl._files import add_line, open_regular
 from vendirl.clusters.process import carried_out
 from vendirl.clusters.surroundings import surroundings
 from vendirl.clusters.task import Outcome, Task, carried_out_here
@@ -59,6 +61,8 @@ def carry_out(
         log: the file to which every attempt is added.
     """
     whole_number(retries, "retries", least=0, most=1000)
+    if log is not None and os.path.lexists(log):  # what is amiss with it is said before anything is trained
+        open_regular(log, log.parent).close()
     outcomes: dict[str, Outcome] = {task.name: Outcome("done") for task in tasks if task.finished}
     due = [task for task in tasks if not task.finished]
     campaign = _Campaign(executor, retries, progress, say, log)
@@ -138,8 +142,7 @@ class _Campaign:
         row = {"run": task.name, "attempt": attempt + 1, **dataclasses.asdict(outcome), "seconds": seconds}
         if self.log is not None:
             self.log.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.log, "a") as file:
-                file.write(json.dumps(row) + "\n")
+            add_line(self.log, json.dumps(row))
         again = outcome.end in ("lost", "stopped") and attempt < self.retries
         if again:
             self.say(f"{task.name} was {outcome.end}: {outcome.why}; try {attempt + 2} of {self.retries + 1} goes on")

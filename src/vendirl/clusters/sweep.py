@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vendirl._checks import one_of, seed_number, shown, whole_number
-from vendirl._files import write_atomically
+from vendirl._files import refuse_links, write_atomically
 from vendirl._text import written
 from vendirl.algorithms import Algorithm
 from vendirl.clusters.importance import Importance, importances
@@ -291,6 +291,7 @@ class Plan:
                 chosen = with_values(base, values)
                 settings = Settings(**recommended(chosen["method"], chosen, given))
                 folder = self.out / f"trial-{number:04d}-{_digest(settings)}"
+                refuse_links(folder, self.out)
                 settings = as_begun(settings, folder)
                 if settings.devices == 0 and (folder / "settings.json").exists():
                     settings = dataclasses.replace(settings, devices=read_settings(folder).devices)

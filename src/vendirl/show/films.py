@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt8
 
+from vendirl._files import atomically, drop_leftovers
 from vendirl.environments.environment import Environment, State
 from vendirl.environments.host import HostEnvironment
 from vendirl.skills.host_rollout import Stage, acting
@@ -127,16 +128,15 @@ def write(frames: Film, path: str | Path, fps: float = 20.0) -> Path:
         raise ImportError(f"films are written with imageio-ffmpeg: pip install 'vendirl[video]' ({error})") from None
     path = Path(path)
     H, W = (size - size % 2 for size in frames.shape[1:3])  # H.264 wants even sizes
-    temporary = path.with_name(f".{path.name}")
     options = {"fps": fps, "codec": "libx264", "pix_fmt_out": "yuv420p", "macro_block_size": 1, "quality": 6}
-    writer = imageio_ffmpeg.write_frames(str(temporary), (W, H), output_params=["-f", "mp4"], **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # JAX's of forks, after which ffmpeg runs and JAX does not
-        writer.send(None)
-    for frame in frames:
-        writer.send(np.ascontiguousarray(frame[:H, :W]))
-    writer.close()
-    temporary.replace(path)
+    with atomically(path) as temporary:
+        writer = imageio_ffmpeg.write_frames(str(temporary), (W, H), output_params=["-f", "mp4"], **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # JAX's of forks, after which ffmpeg runs and JAX does not
+            writer.send(None)
+        for frame in frames:
+            writer.send(np.ascontiguousarray(frame[:H, :W]))
+        writer.close()
     return path
 
 
@@ -152,6 +152,7 @@ def write_all(
     """Film all skills of a run, and write a film of each and the grid: the paths, the grid's last."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    drop_leftovers(folder, "skill-*.mp4", "grid.mp4")
     frames = film(run, None, seed, width, height, every)
     paths = [write(one, folder / f"skill-{i}.mp4", fps) for i, one in enumerate(frames)]
     return [*paths, write(grid(frames), folder / "grid.mp4", fps)]

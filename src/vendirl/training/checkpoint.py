@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from vendirl._files import read_regular, sync_folder, sync_tree, write_atomically
+from vendirl._files import read_regular, refuse_links, sync_folder, sync_tree, write_atomically
 from vendirl.training import migrations
 from vendirl.training.reading import parse_table
 
@@ -43,6 +43,7 @@ class DamagedError(ValueError):
 
 def save(folder: Path, epoch: int, tree: PyTree[Array], fingerprint: str, keep: int = 2) -> None:
     """Write the arrays of a pytree as the checkpoint of an epoch, and drop all but the newest `keep`."""
+    refuse_links(folder, folder.parent)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder.resolve() / str(epoch)
     arrays = {name: np.asarray(leaf) for name, leaf in _named(tree).items()}
@@ -86,6 +87,7 @@ def newest(
         check: what is wrong with the arrays of an epoch, if anything is.
         put_aside: rename those that are damaged, which only the owner of the folder may do.
     """
+    refuse_links(folder, folder.parent)
     found = epochs(folder)
     said = []
     for epoch in reversed(found):
@@ -116,7 +118,7 @@ def load(
     path = folder.resolve() / str(epoch)
     damaged = f"the checkpoint {path} is damaged"
     try:
-        listing = parse_table(read_regular(folder / f"{epoch}.json", MOST_OF_A_LIST))
+        listing = parse_table(read_regular(folder / f"{epoch}.json", MOST_OF_A_LIST, folder))
         files, listed, theirs = dict(listing["files"]), dict(listing["arrays"]), str(listing["fingerprint"])
         files = {str(name): [int(size), str(digest)] for name, (size, digest) in files.items()}
         listed = {str(name): [[int(size) for size in shape], str(dtype)] for name, (shape, dtype) in listed.items()}
@@ -205,7 +207,7 @@ def _drop_unfinished(folder: Path) -> None:
     for path in folder.iterdir():
         name = re.fullmatch(r"(\d+)(\.orbax-checkpoint-tmp.*)?", path.name)
         if name and path.is_dir() and (name[2] or not (folder / f"{name[1]}.json").exists()):
-            shutil.rmtree(path, ignore_errors=True)
+            path.unlink() if path.is_symlink() else shutil.rmtree(path, ignore_errors=True)
 
 
 def _put_aside(folder: Path, epoch: int) -> None:

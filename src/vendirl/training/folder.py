@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from vendirl import __version__
-from vendirl._files import sync, write_atomically, write_bytes_atomically
+from vendirl._files import add_line, refuse_links, sync, write_atomically, write_bytes_atomically
 from vendirl.training.attainable import Attainable
 from vendirl.training.owner import LOCK, owning
 from vendirl.training.reading import known_ceiling, read_history, read_run, read_settings, read_versions
@@ -68,6 +68,7 @@ def put_results_aside(folder: Path, epoch: int) -> None:
         for path in sorted(path for path in place.iterdir() if path.name in _RESULTS):
             target = aside / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
+            refuse_links(target.parent, folder)
             path.replace(target)
 
 
@@ -87,6 +88,8 @@ def claimed(
         raise NotADirectoryError(f"{folder} cannot be made: {error.filename} is not a folder") from None
     with owning(folder):
         there = _check_claim(folder, settings, resume, longer)
+        for path in filter(lambda path: _PLACE.fullmatch(path.name), folder.iterdir()):
+            refuse_links(path, folder)  # what is written and removed there would be somewhere else
         _drop_leftovers(folder)
         if not there:
             text = json.dumps({"settings": settings.to_json(), "versions": versions()}, indent=2)
@@ -124,6 +127,8 @@ def _drop_leftovers(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+_PLACE = re.compile(r"checkpoints|init|(seed|until)-\d+")
+"""Folders in that of a run."""
 _WRITTEN = r"(settings|summary|attainable)\.json|metrics\.jsonl|figure\.png|(trajectories|untrained)\.npz"
 _LEFTOVER = re.compile(rf"\.({_WRITTEN})\.\d+(\.npz)?")
 
@@ -143,8 +148,7 @@ def write_figure(figure: Figure, path: Path) -> None:
 def log(folder: Path | None, row: dict[str, Any]) -> None:
     """Add a line of metrics."""
     if folder is not None:
-        with open(folder / "metrics.jsonl", "a") as file:
-            file.write(json.dumps(row) + "\n")
+        add_line(folder / "metrics.jsonl", json.dumps(row))
 
 
 def truncate_history(folder: Path, done: int) -> None:
@@ -184,7 +188,8 @@ def _earlier(written: dict[str, Any]) -> list[dict[str, Any]]:
     """What settings.json says of a run before it was given more steps, so far as it can be understood."""
     found = written.get("earlier")
     entries = found if isinstance(found, list) else []
-    return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("fingerprints"), list)]
+    named = [(entry, entry.get("fingerprints")) for entry in entries if isinstance(entry, dict)]
+    return [entry for entry, names in named if isinstance(names, list) and all(isinstance(name, str) for name in names)]
 
 
 def check_versions(folder: Path) -> None:

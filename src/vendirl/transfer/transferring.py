@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from vendirl._checks import finite_number, seed_number, shown, truth_value, whole_number
-from vendirl._files import drop_leftovers, write_atomically
+from vendirl._files import drop_leftovers, refuse_links, write_atomically
 from vendirl._text import printable
 from vendirl.data import Trajectories
 from vendirl.environments import AnyEnvironment, as_environment
@@ -108,6 +108,7 @@ def transfer(
         held.enter_context(leaving(lambda: _stopped(folder)))
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
+            refuse_links(folder / FOLDER, folder)
             held.enter_context(owning(folder, "transfer.*"))
             drop_leftovers(folder / FOLDER, "*.json")
         found = _found(asked, name, sets, ways, senses, rest, folder, _say(progress))
