@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import vendirl as vr
 from vendirl._text import printable, verbatim
 from vendirl.cli import main
 from vendirl.evaluation.comparison import Comparison
@@ -58,6 +59,13 @@ def test_films_do_not_go_where_a_link_in_the_folder_leads(tmp_path, capsys):
     (tmp_path / "run" / "videos").symlink_to(tmp_path)
     assert main(["video", str(tmp_path / "run")]) == 2
     assert "videos is a link, and links in a folder are not followed" in capsys.readouterr().err
+
+
+def test_labels_of_skills_in_a_score_are_no_order_to_the_terminal():
+    walks = np.random.default_rng(0).normal(size=(2, 5, 3))
+    found = vr.evaluate(vr.data.Trajectories.of(walks, skill=["\x1b[2J", "b"]), "mmd", measures=False, shuffles=2)
+    assert r"skill \x1b[2J has" in str(found)
+    assert "\x1b" not in repr(found)
 
 
 def test_names_in_a_comparison_are_no_markup():

@@ -24,7 +24,7 @@ from vendirl.skills import portable
 from vendirl.skills.export import policy_of
 from vendirl.skills.networks import ACTIVATIONS
 from vendirl.skills.policy import SkillPolicy
-from vendirl.skills.policy_file import MOST_LAYERS
+from vendirl.skills.policy_file import MOST_ABOUT, MOST_LAYERS
 
 T, VISIBLE, FEATURES = 40, 5, 7
 
@@ -242,6 +242,10 @@ def forged(path, change=None, **arrays):
         ({"layers": 2}, {}, "its arrays must be about, bias_0, bias_1, .*, but are"),
         ({"shape": [2, 2]}, {}, r"shape must be that of 3 numbers, but is \(2, 2\)"),
         ({"shape": [[3]]}, {}, "shape is missing, or not"),
+        ({"shape": [-1, -3]}, {}, r"shape must be that of 3 numbers, but is \(-1, -3\)"),
+        ({}, {"low": np.full(3, -np.inf), "high": np.full(3, -np.inf)}, "high more than minus infinity"),
+        ({}, {"low": np.full(3, -1e300), "high": np.full(3, 1e300)}, "must be numbers of float32"),
+        ({}, {"about": np.frombuffer(b"[" + b"{}," * (MOST_ABOUT // 3) + b"{}]", np.uint8)}, "says more than 16,777"),
         ({}, {"mean": None}, "its arrays must be"),
         ({}, {"extra": np.zeros(3)}, "its arrays must be"),
         ({}, {"log_std": None}, "log_std is missing, and needed for normal actions"),
@@ -261,6 +265,13 @@ def test_forged_files_are_refused_in_a_line(tmp_path, change, arrays, error):
         vr.load_policy(forged(path, change, **arrays))
     assert str(caught.value).startswith(f"{path} holds no policy, or is damaged: ")
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_file_calls_its_skill_is_no_order_to_the_terminal(tmp_path):
+    found = vr.load_policy(forged(tmp_path / "skill.npz", {"skill": "\x1b[2J", "env": "\ud800[/x]" + "y" * 10**6}))
+    assert repr(found).isprintable()
+    assert repr(found).startswith(r"Policy of skill \x1b[2J in \ud800[/x]yyy")
+    assert len(repr(found)) < 400
 
 
 def test_damaged_and_deceiving_files_are_refused_in_a_line(tmp_path):

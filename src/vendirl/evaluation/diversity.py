@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from vendirl._text import printable
 from vendirl.evaluation.chance import verdict
 from vendirl.evaluation.variation import Variation
 
@@ -136,13 +137,12 @@ class Diversity:
         }
 
     def __str__(self) -> str:
-        return "\n  ".join(
-            [
-                f"{self.similarity}: Vendi Score {self.vendi_score:.3f} of at most {self.ceiling:g}, "
-                f"null {self.null:.3f} {bracketed(self.null_interval)}, p {self.p_value:.3f}",
-                *self.sentences(),
-            ]
-        )
+        lines = [
+            f"{self.similarity}: Vendi Score {self.vendi_score:.3f} of at most {self.ceiling:g}, "
+            f"null {self.null:.3f} {bracketed(self.null_interval)}, p {self.p_value:.3f}",
+            *self.sentences(),
+        ]
+        return "\n  ".join(map(printable, lines))  # labels of skills come from files
 
 
 def order_text(q: float) -> float | str:

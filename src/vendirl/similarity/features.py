@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from vendirl._checks import nearest, some_of
+from vendirl._checks import nearest, shown, some_of
 from vendirl._text import short, written
 from vendirl.similarity.combining import Product, Sum, bracketed
 from vendirl.similarity.deals import Episodes, Regrouping
@@ -236,7 +236,7 @@ def _index(feature: Any, names: Sequence[str] | None, size: int, where: str) -> 
             )
         likely = nearest(feature, names)
         hint = f"did you mean {likely!r}? The features are" if likely else "the features are"
-        raise ValueError(f"{where}: no feature is called {feature!r}; {hint} {some_of(names)}")
+        raise ValueError(f"{where}: no feature is called {shown(feature)}; {hint} {some_of(names)}")
     if isinstance(feature, bool | np.bool_) or not isinstance(feature, int | np.integer):
         raise TypeError(f"{where}: a feature is chosen by name or number, not by {feature!r}")
     if not -size <= feature < size:

@@ -24,6 +24,8 @@ FORMAT, VERSION = "vendirl policy", 1
 MOST_BYTES = 2**28
 """Of a file; that of a network of (64, 64) has some 30,000."""
 MOST_LAYERS = 100
+MOST_ABOUT = 2**24
+"""Bytes of what a file says of itself, most of which are names of features."""
 
 _TEXTS, _NUMBERS = ("kind", "activation", "env", "skill"), ("episode_length", "first")
 _ABOUT = (*_TEXTS, *_NUMBERS, "timed", "features", "shape")
@@ -69,6 +71,8 @@ def _policy_in(archive: zipfile.ZipFile) -> Policy:
     names = [member.filename.removesuffix(".npy") for member in archive.infolist()]
     if "about" not in names:
         raise ValueError("there is no array 'about' in it; Policy.save writes one")
+    if archive.getinfo("about.npy").file_size > MOST_ABOUT:
+        raise ValueError(f"it says more than {MOST_ABOUT:,} bytes of itself")
     about = json.loads(_array(archive, "about", np.uint8).tobytes())
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")

@@ -186,7 +186,8 @@ class Policy:
         acts = f"one of {self.actions} actions" if self.kind == "discrete" else f"{self.actions} numbers"
         seen, all_ = self._known
         sees = f"{seen} features" if seen == all_ else f"{seen} of {all_} features"
-        return f"Policy of skill {self.skill} in {self.env}: {sees}{' and time' if self.timed else ''} -> {acts}"
+        skill, env = (repr(text[:200])[1:-1] for text in (self.skill, self.env))  # a file may say what it likes
+        return f"Policy of skill {skill} in {env}: {sees}{' and time' if self.timed else ''} -> {acts}"
 
 
 def _check(policy: Policy) -> None:
@@ -225,7 +226,17 @@ def _check(policy: Policy) -> None:
             raise ValueError(f"{name} has numbers that are not finite")
     if not (policy.scale > 0).all() or (policy.low is not None and not (policy.low <= policy.high).all()):
         raise ValueError("scale must be positive, and low at most high")
-    if policy.shape is not None and (policy.kind == "discrete" or math.prod(policy.shape) != policy.actions):
+    ends = [np.abs(x[np.isfinite(x)]) for x in (policy.low, policy.high) if x is not None]
+    if any((x > np.finfo(np.float32).max).any() for x in ends):
+        raise ValueError("low and high must be numbers of float32, as actions are")
+    if (
+        policy.low is not None
+        and policy.high is not None
+        and not (policy.low < np.inf).all() & (policy.high > -np.inf).all()
+    ):
+        raise ValueError("low must be less than infinity, and high more than minus infinity")
+    wrong = policy.shape is not None and (min(policy.shape, default=1) < 1 or math.prod(policy.shape) != policy.actions)
+    if policy.shape is not None and (policy.kind == "discrete" or wrong):
         raise ValueError(f"shape must be that of {policy.actions} numbers, but is {str(policy.shape)[:80]}")
 
 

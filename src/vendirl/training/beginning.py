@@ -90,7 +90,13 @@ def first(settings: Settings, loop: Loop, begun: Begun | None = None) -> Run:
     known = plain((of_any_seed, loop)) if begun is None else None  # the skills to begin with are part of the program
     compiled = _starts.get(known, lambda: Program(start))
     keys = [jax.random.key(settings.seed + i) for i in range(settings.seeds)]
-    each = [jax.block_until_ready(compiled(key)) for key in keys]
+    try:
+        each = [jax.block_until_ready(compiled(key)) for key in keys]
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        sizes = f"skills={settings.skills}, hidden={list(settings.hidden)}, scenes={settings.scenes}"
+        raise MemoryError(f"there is not enough memory to begin a run of {sizes}; ask for less of them") from None
     training = each[0] if settings.seeds == 1 else _stacked(each)
     return Run(settings, loop, training, training.policy)
 

@@ -25,8 +25,16 @@ MOST_OF_METRICS = 2**28
 """Bytes of metrics.jsonl."""
 
 
+MOST_VALUES = 2**22
+"""In a JSON text; each of them may take seventy bytes of memory for three of its own."""
+MOST_NESTED = 20
+"""Tables and lists within each other. Much deeper ones could be read, and then neither compared nor written."""
+
+
 def parse_table(content: bytes) -> dict[str, Any]:
     """The table of names and values that JSON says; anything else is refused with a `ValueError`."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values, which is more than such a file can need")
     try:
         found = json.loads(content.decode("utf-8"), object_pairs_hook=_table)
     except UnicodeDecodeError as error:
@@ -39,7 +47,16 @@ def parse_table(content: bytes) -> dict[str, Any]:
         raise ValueError(str(error).partition(";")[0]) from None
     if not isinstance(found, dict):
         raise ValueError("it is not a table of names and values")
+    if not _shallow(found, MOST_NESTED):
+        raise ValueError("it is nested too deeply")
     return found
+
+
+def _shallow(data: Any, depth: int) -> bool:
+    """Whether there are at most so many tables and lists within each other."""
+    if not isinstance(data, dict | list):
+        return True
+    return depth > 0 and all(_shallow(item, depth - 1) for item in (data.values() if isinstance(data, dict) else data))
 
 
 def _table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

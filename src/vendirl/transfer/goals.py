@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from vendirl._checks import finite_number, of_anything, shown, truth_value, whole_number
-from vendirl.transfer.task import Seen, Step, Task, register, term_text
+from vendirl.transfer.task import LARGEST, Seen, Step, Task, register, term_text
 
 
 @of_anything
@@ -61,8 +61,8 @@ class Goal(Task):
                     f"goal: {name} must have a number for each of {', '.join(self.coordinates)}, but is {list(place)}"
                 )
         if self.range is not None:
-            finite_number(self.range, "goal: range", above=0)
-        finite_number(self.radius, "goal: radius", above=0)
+            finite_number(self.range, "goal: range", above=0, most=LARGEST)
+        finite_number(self.radius, "goal: radius", above=0, most=LARGEST)
         if self.every is not None:
             whole_number(self.every, "goal: every")
             whole_number(self.goals, "goal: goals", most=10_000)
@@ -131,7 +131,9 @@ def _place(place: Any, name: str) -> tuple[float, ...] | None:
     if place is None:
         return None
     numbers = list(place) if isinstance(place, list | tuple) else [place]
-    return tuple(finite_number(number, f"goal: each number in {name}") for number in numbers)
+    return tuple(
+        finite_number(number, f"goal: each number in {name}", least=-LARGEST, most=LARGEST) for number in numbers
+    )
 
 
 @of_anything
@@ -147,8 +149,8 @@ class Hurdles(Task):
     def __post_init__(self) -> None:
         if not isinstance(self.feature, str):
             raise ValueError(f"hurdles: the feature must be a name, such as x, but is {shown(self.feature)}")
-        finite_number(self.first, "hurdles: first")
-        finite_number(self.gap, "hurdles: gap", above=0)
+        finite_number(self.first, "hurdles: first", least=-LARGEST, most=LARGEST)
+        finite_number(self.gap, "hurdles: gap", above=0, most=LARGEST)
         whole_number(self.count, "hurdles: count", most=10_000)
 
     @property

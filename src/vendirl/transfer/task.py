@@ -25,6 +25,8 @@ from vendirl._checks import nearest, some_of
 from vendirl._text import Expressions, written
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
+LARGEST = 1e15
+"""Of the numbers in a task: rewards, their sums and squares are then numbers of float32."""
 
 
 class Seen(eqx.Module):
@@ -116,8 +118,11 @@ class Task(abc.ABC):
             return NotImplemented
         weight, inner = (self.weight, self.inner) if isinstance(self, Weighted) else (1.0, self)
         product = weight * float(other)
-        if not math.isfinite(product) or (product == 0 and weight != 0 and other != 0):
-            raise ValueError(f"the weight of a task must be a finite number, but {weight:g}*{other:g} is {product:g}")
+        if not abs(product) <= LARGEST or (product == 0 and weight != 0 and other != 0):
+            raise ValueError(
+                f"the weight of a task must be a finite number of at most {LARGEST:g}, but {weight:g}*{other:g} is "
+                f"{product:g}"
+            )
         return Weighted(product, inner)
 
     __rmul__ = __mul__

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from vendirl._checks import finite_number, is_number, of_anything, one_of, shown
-from vendirl.transfer.task import Step, Task, register, term_text
+from vendirl.transfer.task import LARGEST, Step, Task, register, term_text
 
 # Each is 1 at d = 0 and v at d = 1.
 FALLS: dict[str, Callable[[Float[Array, ""], float], Float[Array, ""]]] = {
@@ -51,7 +51,7 @@ class Value(Task):
 
     def __post_init__(self) -> None:
         _feature(self.feature, "value")
-        finite_number(self.weight, "value: weight")
+        finite_number(self.weight, "value: weight", least=-LARGEST, most=LARGEST)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ class Constant(Task):
     c: float
 
     def __post_init__(self) -> None:
-        finite_number(self.c, "constant: c")
+        finite_number(self.c, "constant: c", least=-LARGEST, most=LARGEST)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class Tolerance(Task):
             raise ValueError(
                 f"tolerance: lower must be at most upper, but they are {shown(self.lower)} and {shown(self.upper)}"
             )
-        finite_number(self.margin, "tolerance: margin", least=0)
+        finite_number(self.margin, "tolerance: margin", least=0, most=LARGEST)
         one_of(self.sigmoid, list(FALLS), "tolerance: sigmoid")
         finite_number(self.value_at_margin, "tolerance: value_at_margin", least=0, most=1)
         if self.value_at_margin == 1 or (self.value_at_margin == 0 and self.sigmoid not in TO_ZERO):

@@ -59,7 +59,7 @@ def test_settings_that_are_nested_deeply_are_not_shown(stranger, depth):
 def test_metrics_that_are_no_rows_are_not_read_to_their_end(stranger, monkeypatch):
     read = []
     usual = json.loads
-    monkeypatch.setattr(of_run.json, "loads", lambda text: read.append(text) or usual(text))
+    monkeypatch.setattr(of_run.json, "loads", lambda text, **how: read.append(text) or usual(text, **how))
     (stranger / "metrics.jsonl").write_text("1\n" * 1000)
     run, data = of_run.run_of(str(stranger)), vr.data.read(stranger)
     read.clear()

@@ -22,6 +22,7 @@ from vendirl.data import Trajectories, read_untrained
 from vendirl.environments import built_in
 from vendirl.similarity import parse
 from vendirl.training.learned import learned
+from vendirl.training.reading import parse_table
 
 VIDEO_BYTES = 40_000_000
 """A page holds no more of films than this: it is one file, and is to open at once."""
@@ -29,9 +30,6 @@ METRICS_BYTES = 100_000_000
 """More than the metrics of any run."""
 JSON_BYTES = 2**22
 """More than settings and ceilings, which are a few thousand."""
-JSON_DEPTH = 20
-"""More than the tables and lists within each other in any of them. Much deeper ones could be read, and then neither
-compared nor written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +72,7 @@ def run_of(path: str) -> RunFolder | None:
     for folder in (place, place.parent) if place.name.startswith("seed-") else (place,):
         found = _read_json(folder, "settings.json")
         if found is not None:
-            settings = found.get("settings") if isinstance(found, dict) else None
+            settings = found.get("settings")
             if isinstance(settings, dict) and isinstance(settings.get("similarity"), str):
                 return RunFolder(folder, place, settings, inside or Path(path).name == "trajectories.npz")
             return None
@@ -92,7 +90,7 @@ def same_sense(similarity: str, other: str | None) -> bool:
 def ceiling_of(run: RunFolder | None, skills: int) -> float | None:
     """The attainable score that was found by ascent; a bound by the rank of the kernel is known without it."""
     found = _read_json(run.folder, "attainable.json") if run else None
-    score = found.get("score") if isinstance(found, dict) and found.get("method") != "rank" else None
+    score = found.get("score") if found is not None and found.get("method") != "rank" else None
     return _score(score, skills)
 
 
@@ -164,11 +162,11 @@ def curve_of(run: RunFolder | None, ceiling: float | None, data: Trajectories) -
         steps, scores = [], []
         for line in io.BytesIO(content):  # one after the other: the first that is no row ends it
             if line.strip():
-                row = json.loads(line.decode())
+                row = parse_table(line)
                 steps.append(int(row["env_steps"]))
                 scores.append(np.atleast_1d(np.asarray(row["vendi_score"], float)).tolist())
         drawable = all(map(math.isfinite, steps)) and np.isfinite(np.array(scores)).all() and np.ndim(scores) == 2
-    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):
         return None
     if not steps or not drawable:
         return None
@@ -212,8 +210,7 @@ def videos(path: Path) -> list[dict[str, Any]]:
 
 
 def _summary(run: RunFolder | None) -> dict[str, Any]:
-    found = _read_json(run.folder, "summary.json") if run and run.final else None
-    return found if isinstance(found, dict) else {}
+    return (_read_json(run.folder, "summary.json") if run and run.final else None) or {}
 
 
 def _score(value: Any, skills: int) -> float | None:
@@ -222,17 +219,9 @@ def _score(value: Any, skills: int) -> float | None:
     return float(value) if known else None
 
 
-def _read_json(folder: Path, name: str) -> Any:
+def _read_json(folder: Path, name: str) -> dict[str, Any] | None:
     """What a file of a run says; None if there is no such file, or none that can be read."""
     try:
-        found = json.loads(read_regular(folder / name, JSON_BYTES, within=folder))
-    except (OSError, ValueError, RecursionError):
+        return parse_table(read_regular(folder / name, JSON_BYTES, within=folder))
+    except (OSError, ValueError):
         return None
-    return found if _shallow(found, JSON_DEPTH) else None
-
-
-def _shallow(data: Any, depth: int) -> bool:
-    """Whether there are at most so many tables and lists within each other."""
-    if not isinstance(data, dict | list):
-        return True
-    return depth > 0 and all(_shallow(item, depth - 1) for item in (data.values() if isinstance(data, dict) else data))
