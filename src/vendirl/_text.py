@@ -287,6 +287,11 @@ def verbatim(text: object, style: str = "") -> Text:
     return Text(printable(text), style=style)
 
 
+def drawn(text: object) -> str:
+    """Text from anywhere for Matplotlib to write as it is: what stands between dollars in it is no formula."""
+    return printable(text).replace("$", r"\$")
+
+
 def divisors(n: int) -> str:
     """The divisors of n, for a message."""
     return some_of([str(d) for d in divisors_of(n)], 40)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Real, Shaped
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vendirl._text import drawn
 from vendirl.show.skill_map import MANY, in_order
 
 AnyArray = Array | np.ndarray
@@ -66,7 +67,7 @@ def draw_trajectories(
     if names is None or set(names) == {"x", "y"}:
         ax.set_aspect("equal", adjustable="datalim" if bounds is None else "box")
     if names is not None:
-        ax.set(xlabel=names[0], ylabel=names[1])
+        ax.set(xlabel=drawn(names[0]), ylabel=drawn(names[1]))
     _plain(ax, frame=names is not None)
 
 

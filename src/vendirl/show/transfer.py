@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vendirl._files import write_bytes_atomically
-from vendirl._text import verbatim
+from vendirl._text import drawn, verbatim
 from vendirl.transfer.result import NOTHING, Row, Transfer
 
 _STYLE = (
@@ -138,7 +138,7 @@ def curves(found: Transfer) -> bytes:
     ax = figure.add_subplot()
     for row in found.rows:
         mean = row.z.mean((1, 2))
-        label = row.way if row.skills == NOTHING else f"{row.skills}: {row.way}"
+        label = drawn(row.way if row.skills == NOTHING else f"{row.skills}: {row.way}")
         if len(mean) == 1:
             style: dict[str, Any] = {"linestyle": "--" if row.skills == NOTHING else "-", "linewidth": 1}
             ax.plot([row.steps[0], max(found.budget, row.steps[0])], [mean[0]] * 2, label=label, **style)
