@@ -18,5 +18,6 @@ def test_results_print_in_a_few_lines_and_show_themselves_in_notebooks():
         assert "<here>" not in page
     assert "<svg" in run._repr_html_()
     assert "<td>mmd</td>" in found._repr_html_()
+    assert "mmd: no interval of a repetition or of the limit: it takes at least 8 episodes" in found._repr_html_()
     assert "of 20 items" in repr(score)
     assert repr(found) == str(found)

@@ -265,6 +265,15 @@ def written(value: Any) -> str:
     return repr(value)
 
 
+def percent(share: float) -> str:
+    """A share with all the digits that it was given with, so that what is less than all is not said to be all.
+
+    >>> percent(0.95), percent(0.995)
+    ('95%', '99.5%')
+    """
+    return f"{100 * share:.10g}%"
+
+
 def preformatted(text: str) -> str:
     """Text as HTML, line by line as it is, for notebooks."""
     return f"<pre>{html.escape(text)}</pre>"

@@ -58,12 +58,28 @@ def test_what_cannot_be_compared_says_why():
     assert "at least 8 episodes" in str(found)
     (found,) = enough.minus(evaluated(skills(0, 1, episodes=9)))
     assert "not equally many" in found.note
+    (found,) = enough.minus(evaluated(skills(0, 1, n=6)))
+    assert "of 8 and 6 skills" in found.note
+    assert "equally many" not in found.note
     with pytest.raises(ValueError, match="same similarity"):
         enough.minus(evaluated(skills(0, 1), "final_state"))
     with pytest.raises(ValueError, match="different orders"):
         enough.minus(evaluated(skills(0, 1), q=2.0))
     with pytest.raises(ValueError, match="nothing to compare"):
         vr.differences([], [enough])
+
+
+def test_a_similarity_that_no_text_says_is_that_of_the_other_set_too():
+    k = vr.similarity.mmd().on(lambda observation: observation[..., :1])
+    (found,) = evaluated(skills(0, 2), k).minus(skills(1, 0.5))
+    assert found.similarity == str(k)
+    assert found.difference > 0
+
+
+def test_a_confidence_is_said_with_all_its_digits():
+    found = evaluated(skills(0, 1), confidence=0.995)
+    assert "99.5% interval" in str(found[0])
+    assert "99.5% interval" in str(found.minus(found)[0])
 
 
 def test_sets_of_different_features_are_compared_with_a_warning():

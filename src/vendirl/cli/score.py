@@ -59,6 +59,7 @@ class Score(Command):
     def run(self) -> None:
         from vendirl.data import is_unfinished, sources_in
         from vendirl.evaluation.difference import differences
+        from vendirl.evaluation.diversity import columns_said
         from vendirl.evaluation.evaluate import evaluate
         from vendirl.show.report.payload import senses_of
 
@@ -97,11 +98,7 @@ class Score(Command):
         console = Console()
         for path, evaluation in found.items():
             self._show(console, path, evaluation)
-        console.print(
-            f"a repetition: {self.confidence:.0%} interval of the score that as many episodes would have again; the "
-            "limit: that of infinitely many",
-            highlight=False,
-        )
+        console.print(columns_said(self.confidence), highlight=False)
         if len(sources) == 2:
             console.print(verbatim(f"{self.files[0]} minus {self.files[1]}", style="italic"), soft_wrap=True)
             for difference in differences(*([found[path] for path in group] for group in sources)):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vendirl._checks import some_of
+from vendirl._text import percent
 from vendirl.evaluation.diversity import Diversity, bracketed
 from vendirl.evaluation.variation import quantile
 
@@ -57,7 +58,7 @@ class Difference:
     def __str__(self) -> str:
         if self.interval is None or self.p_value is None:
             return f"{self.similarity}: {self.difference:+.3f}, no interval: {self.note}"
-        ends = f"{self.confidence:.0%} interval {bracketed(self.interval)}"
+        ends = f"{percent(self.confidence)} interval {bracketed(self.interval)}"
         return f"{self.similarity}: {self.difference:+.3f}, {ends}, p {self.p_value:.3g}; {self.note}"
 
 
@@ -79,8 +80,7 @@ def differences(a: Sequence[Evaluation], b: Sequence[Evaluation]) -> tuple[Diffe
         if any(r.q != xs[0].q for r in [*xs, *ys]):
             raise ValueError("the two were scored with different orders q; evaluate both with one")
         if len(xs) == len(ys) == 1:
-            counts = {len(mine) for e in (a[0], b[0]) for mine in e.data.of_skill}
-            found.append(_of_sets(xs[0], ys[0], len(counts) == 1))
+            found.append(_of_sets(xs[0], ys[0], _unlike(a[0], b[0])))
         else:
             found.append(_of_seeds(xs, ys))
     if len(seen) > 1:
@@ -90,15 +90,23 @@ def differences(a: Sequence[Evaluation], b: Sequence[Evaluation]) -> tuple[Diffe
     return tuple(found)
 
 
-def _of_sets(x: Diversity, y: Diversity, even: bool) -> Difference:
+def _unlike(a: Evaluation, b: Evaluation) -> str:
+    """What besides the skills themselves makes the scores of two sets differ."""
+    found, counts = "", {len(mine) for e in (a, b) for mine in e.data.of_skill}
+    if a.data.n != b.data.n:
+        found += f", which are of {a.data.n} and {b.data.n} skills, so that one could score more than the other"
+    if len(counts) > 1:
+        found += f"{'; the episodes' if found else ', which'} are not equally many, and that alone changes scores"
+    return found
+
+
+def _of_sets(x: Diversity, y: Diversity, unlike: str) -> Difference:
     scores, difference = (x.vendi_score, y.vendi_score), x.vendi_score - y.vendi_score
     without = next((r for r in (x, y) if r.variation is None), None)
     if without is not None:
         note = without.repetition_note or "the number of skills is one"
         return Difference(x.similarity, scores, difference, None, None, note, x.confidence)
-    note = "from the episodes of two sets"
-    if not even:
-        note += ", which are not equally many, and that alone changes scores"
+    note = f"from the episodes of two sets{unlike}"
     low, high = 0.0, 1.0  # by bisection: the confidence at which the interval just reaches 0
     for _ in range(50):
         middle = (low + high) / 2

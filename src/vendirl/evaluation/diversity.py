@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from vendirl._text import printable
+from vendirl._text import percent, printable
 from vendirl.evaluation.chance import verdict
 from vendirl.evaluation.variation import Variation
 
@@ -92,11 +92,11 @@ class Diversity:
         Args:
             tabled: whether the intervals that are there stand in a table already.
         """
-        percent, found = f"{self.confidence:.0%} interval", []
+        sure, found = f"{percent(self.confidence)} interval", []
         if self.repetition and not tabled:
-            found.append(f"{percent} of the score that as many episodes would have again: {between(self.repetition)}")
+            found.append(f"{sure} of the score that as many episodes would have again: {between(self.repetition)}")
         if self.limit and not tabled:
-            found.append(f"{percent} of the score that infinitely many episodes would have: {between(self.limit)}")
+            found.append(f"{sure} of the score that infinitely many episodes would have: {between(self.limit)}")
         if self.limit and (why := self._outside()):
             found.append(f"the score lies outside of the limit's interval: {why}")
         missing: dict[str | None, list[str]] = {}
@@ -153,6 +153,14 @@ def order_text(q: float) -> float | str:
 def bracketed(interval: Sequence[float]) -> str:
     """[low, high], with three decimals."""
     return f"[{interval[0]:.3f}, {interval[1]:.3f}]"
+
+
+def columns_said(confidence: float) -> str:
+    """What the columns of a table that are called "a repetition" and "the limit" hold."""
+    return (
+        f"a repetition: {percent(confidence)} interval of the score that as many episodes would have again; the limit: "
+        "that of infinitely many"
+    )
 
 
 def between(interval: Sequence[float] | None) -> str:

@@ -17,7 +17,7 @@ from vendirl._text import preformatted
 from vendirl.data import Trajectories, read
 from vendirl.evaluation.chance import chance
 from vendirl.evaluation.difference import Difference, differences
-from vendirl.evaluation.diversity import Diversity, between
+from vendirl.evaluation.diversity import Diversity, between, columns_said
 from vendirl.evaluation.intervals import Intervals, intervals, too_few
 from vendirl.evaluation.limits import Limit, limit
 from vendirl.evaluation.measures import measures as other_measures
@@ -32,11 +32,13 @@ ORDERS = (0.0, 0.5, 1.0, 2.0, math.inf)
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """What `evaluate` found: `results`, one for each similarity, and `measures`, the other numbers people report."""
+    """What `evaluate` found: `results`, one for each similarity, and `measures`, the other numbers people report;
+    `similarities` are those that it was asked for, so that other data can be evaluated under the same."""
 
     data: Trajectories
     results: tuple[Diversity, ...]
     measures: tuple[Measure, ...]
+    similarities: tuple[Similarity | str, ...] = ()
 
     def __getitem__(self, similarity: int | str | Similarity) -> Diversity:
         """The result for a similarity, or for its place in the list."""
@@ -69,7 +71,8 @@ class Evaluation:
         if not isinstance(other, Evaluation):
             first = self.results[0]
             settings = {name: getattr(first, name) for name in ("q", "confidence", "resamples", "shuffles", "seed")}
-            other = evaluate(other, [r.similarity for r in self.results], measures=False, **settings)
+            senses = self.similarities or [r.similarity for r in self.results]
+            other = evaluate(other, senses, measures=False, **settings)
         return differences([self], [other])
 
     def to_json(self) -> dict[str, Any]:
@@ -101,7 +104,9 @@ class Evaluation:
         ]
         head = "".join(f"<th>{column}</th>" for column in columns)
         body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-        return f"{preformatted(repr(self.data))}<table><tr>{head}</tr>{body}</table>"
+        notes = "\n".join(f"{r.similarity}: {said}" for r in self.results for said in r.sentences(tabled=True)[:-1])
+        below = preformatted(f"{columns_said(self.results[0].confidence)}\n{notes}") if self.results else ""
+        return f"{preformatted(repr(self.data))}<table><tr>{head}</tr>{body}</table>{below}"
 
     def __str__(self) -> str:
         lines = [repr(self.data), *map(str, self.results)]
@@ -176,7 +181,7 @@ def evaluate(
     others: Sequence[Measure] = ()
     if measures:
         others = other_measures(data, K=results[0].kernel, similarity=resolved[0], seed=seed)
-    return Evaluation(data, results, tuple(others))
+    return Evaluation(data, results, tuple(others), tuple(senses))
 
 
 def _diversity(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from vendirl._text import verbatim
+from vendirl._text import percent, verbatim
 from vendirl.evaluation.comparison import Comparison
 
 
@@ -24,6 +24,7 @@ def table_of(comparison: Comparison, title: str) -> Table:
             cells.append(verbatim(text + "*" * clear, style="bold") if method == best else verbatim(text))
         table.add_row(verbatim(method), *cells)
     several = any(len(scores) > 1 for row in comparison.scores.values() for scores in row.values())
-    over = f"interquartile means, {comparison.confidence:.0%} intervals over seeds; bold: first; *: above all others"
+    sure = f"{percent(comparison.confidence)} intervals over seeds"
+    over = f"interquartile means, {sure}; bold: first; *: above all others"
     table.caption = over if several else "one seed each, which does not tell how seeds vary; bold: first"
     return table

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vendirl._files import write_bytes_atomically
-from vendirl._text import drawn, verbatim
+from vendirl._text import drawn, percent, verbatim
 from vendirl.transfer.result import NOTHING, Row, Transfer
 
 _STYLE = (
@@ -45,7 +45,8 @@ COLUMNS = ("score", "mean", "area", "to half", "steps", "return")
 def said(found: Transfer) -> str:
     """What the numbers are, in a few sentences."""
     several = "scores are interquartile means over seeds and tasks"
-    several += f", {found.confidence:.0%} intervals over seeds" if found.seeds > 1 else "; one seed, so no intervals"
+    sure = f", {percent(found.confidence)} intervals over seeds"
+    several += sure if found.seeds > 1 else "; one seed, so no intervals"
     left = f" Left out, since random actions earn as much as the oracle: {', '.join(found.left_out)}." * bool(
         found.left_out
     )

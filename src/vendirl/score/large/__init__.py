@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from vendirl._checks import AnyArray
+from vendirl._text import percent
 from vendirl.score.large.convex_trace import allowance_for, convex_function
 from vendirl.score.large.input_checks import check, checked_items, checked_order, refuse_unknown
 from vendirl.score.large.intervals import about, middle
@@ -74,7 +75,7 @@ class LargeScore:
         return max(self.upper / self.score, self.score / self.lower) - 1
 
     def __str__(self) -> str:
-        certainty = "certain" if self.confidence == 1 else f"{self.confidence:.0%} confidence"
+        certainty = "certain" if self.confidence == 1 else f"{percent(self.confidence)} confidence"
         return (
             f"VS_{self.q:g} of {self.items:,} items = {self.score:.6g} in [{self.lower:.6g}, {self.upper:.6g}] "
             f"({certainty}), by {self.method}: {self.reason}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vendirl._text import percent
 from vendirl.data import Trajectories, is_unfinished, read, sources_in
 from vendirl.evaluation.comparison import Comparison, compare
 from vendirl.evaluation.difference import differences
@@ -235,6 +236,7 @@ def _note(table: Comparison) -> str:
     many = f"{min(seeds)} to {max(seeds)}" if len(seeds) > 1 else f"{max(seeds)}"
     alone = "; where there is one seed there is no interval" if 1 in seeds else ""
     return (
-        f"Interquartile means over {many} seeds each; {table.confidence:.0%} bootstrap intervals over seeds{alone}. "
+        f"Interquartile means over {many} seeds each; {percent(table.confidence)} bootstrap intervals over "
+        f"seeds{alone}. "
         f"Every dot is a seed.{f' {FEW_SEEDS}' if min(seeds) < ENOUGH_SEEDS else ''}"
     )
