@@ -217,6 +217,18 @@ def test_hostile_strings_are_inert(page):
     assert page.requests == [page.address]
 
 
+def test_on_a_phone_names_stand_apart_from_their_numbers(one):
+    one.set_viewport_size({"width": 390, "height": 844})
+    rows = one.evaluate(
+        """[...document.querySelectorAll("#score .lines tr")].map(({ children: [name, value] }) => [
+            value.getBoundingClientRect().left - name.getBoundingClientRect().right, getComputedStyle(value).textAlign,
+        ])"""
+    )
+    one.set_viewport_size({"width": 1280, "height": 900})
+    assert len(rows) > 2
+    assert all(gap >= 8 and align == "right" for gap, align in rows), rows
+
+
 def test_on_a_phone_in_the_dark(phone):
     assert phone.errors == []
     assert phone.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -31,7 +31,7 @@ def seeds():
         {"name": "method b", "sets": [3, 4, 5], "learned": None, "untrained_note": "nothing was kept"},
         {"name": "method c", "sets": [6], "learned": None},
     ]
-    groups[0]["differences"] = {SENSE: gap | {"note": "paired over 3 seeds"}}
+    groups[0] |= {"similarity": SENSE, "differences": {SENSE: gap | {"note": "paired over 3 seeds"}}}
     comparison = {
         "methods": [group["name"] for group in groups],
         "similarities": [SENSE],
@@ -80,7 +80,8 @@ def test_no_interval_is_shown_of_one_seed(page):
 
 def test_what_was_learned_is_said(page):
     words = page.inner_text("#score-0")
-    assert "Did it learn anything? It learned 2.00 effective skills more." in words
+    own = f"Did it learn anything? By {SENSE}, the run's own similarity: It learned 2.00 effective skills more."
+    assert f"{own} Acting with noise, +2 since then (95% interval 1.5 to 2.5" in words
     assert "+2 since then (95% interval 1.5 to 2.5, p < 0.0001; paired over 3 seeds)" in words
     assert page.locator("#score-0 .strip .untrained").count() == 1
     assert "Did it learn anything? Not known: nothing was kept." in page.inner_text("#score-1")
@@ -103,6 +104,13 @@ def test_measures_share_a_row_and_say_why_one_is_missing(page):
     assert "these data have no cells" in cells[2]
     assert "settings differ" in cells[3]
     assert page.locator("#measures .best").count() == 0  # what was measured differently is not compared
+
+
+def test_the_notes_on_measures_are_in_sight_beside_three_methods(page):
+    page.set_viewport_size({"width": 1000, "height": 900})
+    taken, room = page.evaluate("(({ scrollWidth: s, clientWidth: c }) => [s, c])(measures.querySelector('.scroll'))")
+    page.set_viewport_size({"width": 1400, "height": 900})
+    assert taken <= room
 
 
 def test_one_seed_can_be_chosen(page):

@@ -133,10 +133,12 @@ function drawScore(group) {
   inside("score", group.index).replaceChildren(...found, ...learnedWords(group));
 }
 
-/** Whether it learned anything: the sentence with which training ended. */
+/** Whether it learned anything: the sentence with which training ended, and the difference of scores with noise. */
 function learnedWords(group) {
   if (!group.learned && !group.untrained_note) return [];
   const said = group.learned ?? `Not known: ${stop(group.untrained_note)}.`;
   const own = group.learned && group.similarity ? ["By ", element("code", {}, group.similarity), ", the run's own similarity: "] : null;
-  return [element("p", { class: "learned" }, element("strong", {}, "Did it learn anything? "), own, said)];
+  const gap = own ? group.differences[group.similarity] : null; // the two may differ, even in sign
+  const noisy = gap ? ` Acting with noise, ${differenceWords(gap)}.` : null;
+  return [element("p", { class: "learned" }, element("strong", {}, "Did it learn anything? "), own, said, noisy)];
 }
