@@ -1,10 +1,12 @@
 """Verdicts: wrong on identical skills as often as they say, and silent where nothing can be told."""
 
+import json
+
 import numpy as np
 import pytest
 
 import vendirl as vr
-from vendirl.evaluation.chance import MORE, NO_MORE, UNDECIDED, chance
+from vendirl.evaluation.chance import FEW_SHUFFLES, MORE, NO_MORE, UNDECIDED, chance
 from vendirl.evaluation.resampling import shuffled_deals
 from vendirl.score.score import vendi_score
 from vendirl.similarity.deals import Regrouping
@@ -54,6 +56,14 @@ def test_all_deals_are_tried_where_there_are_few():
     drawn = vendi_score(dealer.matrices(shuffled_deals(of_skill, 30, np.random.default_rng(0))))
     few = chance(dealer, of_skill, score, 1.0, 30, np.random.default_rng(0))
     assert few.p_value == pytest.approx((1 + (drawn >= score - 1e-9).sum()) / 31)
+
+
+def test_the_deals_of_many_episodes_are_no_number_too_great_to_be_written():
+    """Those of 80 skills of 40 episodes have 5,900 digits, more than Python writes."""
+    x = np.random.default_rng(0).normal(size=(80, 40, 1, 2))
+    result = vr.evaluate(x, "final_state", measures=False, resamples=0, shuffles=10)[0]
+    assert result.verdict == FEW_SHUFFLES
+    assert json.loads(json.dumps(result.to_json(), allow_nan=False))["deals"] == 10**300
 
 
 def test_verdicts_in_words():

@@ -20,6 +20,8 @@ from vendirl.similarity.deals import Regrouping
 
 LEVEL = 0.05
 """A p-value of no more counts as more diverse than chance."""
+MANY = 10**300
+"""Deals beyond which they are not counted: greater numbers are no floats, and beyond 4,300 digits cannot be written."""
 
 MORE = "more diverse than the same episodes dealt to skills at random"
 NO_MORE = "no more diverse than the same episodes dealt to skills at random"
@@ -35,7 +37,7 @@ class Chance:
         scores: of the deals.
         p_value: how often chance alone scores at least as much.
         least_p: the least p-value that there could be.
-        deals: how many different deals there are.
+        deals: how many different deals there are, `MANY` if they are more.
     """
 
     scores: Float[np.ndarray, " deals"]
@@ -48,7 +50,7 @@ def chance(
     dealer: Regrouping, of_skill: OfSkill, score: float, q: float, shuffles: int, generator: np.random.Generator
 ) -> Chance:
     """Deal episodes to skills at random, and compare their scores with that of the skills, found by the same dealer."""
-    deals = number_of_deals([len(mine) for mine in of_skill])
+    deals = min(number_of_deals([len(mine) for mine in of_skill]), MANY)
     every = deals <= shuffles
     dealt = list(every_deal(of_skill)) if every else shuffled_deals(of_skill, shuffles, generator)
     scores = np.asarray(vendi_score(dealer.matrices(dealt), q))
@@ -60,5 +62,5 @@ def chance(
 def verdict(p_value: float, least_p: float, deals: int) -> str:
     """What a p-value says, in words."""
     if least_p >= LEVEL:
-        return UNDECIDED if deals * LEVEL <= 1 else FEW_SHUFFLES
+        return UNDECIDED if deals <= 1 / LEVEL else FEW_SHUFFLES
     return MORE if p_value <= LEVEL else NO_MORE

@@ -36,7 +36,7 @@ class Diversity:
         excess: the score minus the null.
         p_value: how often chance alone scores at least as much.
         least_p: the least p-value that so few episodes (or shuffles) could have.
-        deals: in how many different ways the episodes can be dealt to the skills.
+        deals: in how many different ways the episodes can be dealt to the skills, 10**300 if in more.
         negative_mass: minus the sum of the negative eigenvalues of K/n, which are clipped.
         profile: the score by order q.
         spectrum: the eigenvalues of K/n, largest first.
