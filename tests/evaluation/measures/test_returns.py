@@ -57,6 +57,14 @@ def test_the_quality_of_skill_data_is_the_mean_return(data):
     assert found.settings["quality"] == "mean return"
 
 
+def test_where_every_reward_is_0_measures_of_quality_say_so(data):
+    idle = Trajectories.of(np.zeros((2, 2, 5, 2)).reshape(4, 5, 2), skill=[0, 0, 1, 1], rewards=np.zeros((4, 5)))
+    for found in (qd_score(idle), quality_weighted_vendi(np.eye(2), idle), *return_distribution(idle)):
+        assert "every reward is 0" in found.note
+    for found in (qd_score(data), quality_weighted_vendi(np.eye(3), data, offset=-1.0), *return_distribution(data)):
+        assert "every reward" not in (found.note or "")
+
+
 def test_without_rewards_there_is_a_reason():
     found = {m.name: m for m in measures(Trajectories.of(np.zeros((2, 2, 5, 2))), K=np.eye(2))}
     for name in ("return of the best skill", "quality-weighted Vendi Score"):

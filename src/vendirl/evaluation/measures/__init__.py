@@ -177,7 +177,8 @@ def _(asked: Question) -> Measure:
 
 @register(*goals.NAMES)
 def _(asked: Question) -> Measure:
-    raise ValueError("needs a model that tells which skill reaches a goal: run.evaluate() has it for diayn, metra, csf")
+    model = "needs a model that tells which skill reaches a goal"
+    raise ValueError(f"{model}: run.evaluate() has it for diayn, lsd, metra, csf and visr")
 
 
 @register("vendi total", "vendi between", "vendi within")

@@ -12,7 +12,7 @@ from vendirl._checks import AnyArray
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measures.measure import Measure
 from vendirl.evaluation.measures.observed import Features, columns_of, constant, names_of, observed
-from vendirl.evaluation.measures.returns import returns
+from vendirl.evaluation.measures.returns import no_task, returns
 
 Descriptor = Literal["final", "mean"]
 
@@ -56,6 +56,7 @@ def qd_score(
     else:
         fitness = returns(data)
         kind = "sum of rewards"
+        notes += no_task(data)
         if fitness.min() < offset:
             notes.append(f"some fitness is below offset={offset:g} and lowers the score; give the least possible")
     best = np.full(archive.size, -np.inf)

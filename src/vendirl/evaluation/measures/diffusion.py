@@ -27,7 +27,8 @@ def diffusion_time(
 
     averaged over s ≠ g, then over goals g. P_i is counted from consecutive observations, so cells should be so wide
     that each is visited often. The original knows the world, data only what was done in it: cells count that were
-    reached from one another (the largest such set; a note says how many of all), and steps out of it are left out.
+    reached from one another (the largest such set; a note says how many of all), and steps out of it are left out. Its
+    walk also takes primitive actions, and only such skills as do not end where it is, which data do not tell.
 
     Args:
         data: skill data.

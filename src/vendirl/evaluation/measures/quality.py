@@ -11,7 +11,7 @@ from vendirl._checks import AnyArray
 from vendirl.data.trajectories import Trajectories
 from vendirl.evaluation.measures.leinster import checked_kernel
 from vendirl.evaluation.measures.measure import Measure
-from vendirl.evaluation.measures.returns import returns
+from vendirl.evaluation.measures.returns import no_task, returns
 from vendirl.score.score import vendi_score
 
 
@@ -37,9 +37,9 @@ def quality_weighted_vendi(
         3.0
     """
     K = checked_kernel(K)
-    given = "given"
+    given, notes = "given", []
     if isinstance(quality, Trajectories):
-        total, given = returns(quality), "mean return"
+        total, given, notes = returns(quality), "mean return", no_task(quality)
         quality = np.array([total[mine].mean() for mine in quality.of_skill])
     s = np.asarray(quality, np.float64)
     if s.shape != (len(K),) or not np.isfinite(s).all():
@@ -53,4 +53,4 @@ def quality_weighted_vendi(
         )
     value = float(np.mean(s - offset)) * float(vendi_score(K, q))
     settings = {"quality": given, "offset": offset, "q": "inf" if q == np.inf else float(q), "skills": len(K)}
-    return Measure("quality-weighted Vendi Score", value, settings, "", "higher")
+    return Measure("quality-weighted Vendi Score", value, settings, "", "higher", "; ".join(notes) or None)

@@ -28,6 +28,12 @@ def returns(data: Trajectories) -> Float[np.ndarray, " episodes"]:
     return np.add.reduceat(rewards, np.cumsum(data.lengths) - data.lengths)
 
 
+def no_task(data: Trajectories) -> list[str]:
+    """A note on measures of quality, if the rewards of these data tell nothing of it."""
+    told = data.rewards is None or np.any(data.rewards)
+    return [] if told else ["every reward is 0, as in a world without a task, so this tells nothing of quality"]
+
+
 def return_quantiles(
     data: Trajectories, levels: Sequence[float] | Float[AnyArray, " levels"] | Any = LEVELS
 ) -> Float[np.ndarray, "n levels"]:
@@ -73,5 +79,5 @@ def return_distribution(
     for name, place in zip(_NAMES, (0, (data.n - 1) // 2, data.n - 1), strict=True):
         skill = order[place]
         note = f"skill {data.labels[skill]}, {share} of its episodes: {', '.join(f'{q:.4g}' for q in quantiles[skill])}"
-        found.append(Measure(name, mean[skill], settings, "reward", "higher", note))
+        found.append(Measure(name, mean[skill], settings, "reward", "higher", "; ".join([note, *no_task(data)])))
     return found
