@@ -11,8 +11,8 @@ from pathlib import Path
 
 # For every program that it finds in the cache, XLA reports at length that features of AVX-512 processors are missing
 # which are no features but preferences (openxla/xla#44565). What it shows is settled when JAX is imported, so this must
-# be said before.
-_SAID_IN_TIME = "jax" not in sys.modules or "TF_CPP_MIN_LOG_LEVEL" in os.environ
+# be said before. JAX itself says "1", which shows them.
+_SAID_IN_TIME = "jax" not in sys.modules or os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "3"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
