@@ -292,16 +292,14 @@ def _stop(this: Run, amiss: list[str]) -> None:
     """Say what became infinite or NaN, where it came from, and how to go on."""
     done, steps = this.env_steps, this.settings.scenes * this.loop.steps_of_an_epoch * this.loop.block
     when = f"between steps {done:,} and {done + steps:,}"
-    saved = _how_to_resume(this, "at the last good epoch")
-    if OBSERVATIONS in amiss:
+    if OBSERVATIONS in amiss:  # how to go on is said where all failures of environments arrive
         raise EnvironmentFailure(
-            f"the environment {this.settings.env} returned NaN or infinity {when}{feature_at_fault(this)}. Training "
-            f"stopped{saved}"
+            f"the environment {this.settings.env} returned NaN or infinity {when}{feature_at_fault(this)}"
         )
     names = ", ".join(name for name in amiss)
     raise NonFiniteRewardError(
         f"{names} became infinite or NaN {when} of the method {this.settings.method}{similarity_at_fault(this)}. "
-        f"Training stopped{saved}"
+        f"Training stopped{_how_to_resume(this, 'at the last good epoch')}"
     )
 
 
