@@ -144,8 +144,9 @@ def test_settings_of_a_learner_in_its_text_hold_and_the_others_are_its_own():
 
 
 def test_an_environment_that_returns_nan_is_named():
-    with pytest.raises(EnvironmentFailure, match=r"object:Line returned NaN.*'place'.*Training stopped"):
+    with pytest.raises(EnvironmentFailure, match=r"object:Line returned NaN.*'place'.*Training stopped") as refused:
         vr.train(Line(edge=0.3), "mmd", **TINY)
+    assert str(refused.value).count("Training stopped") == 1
 
 
 def test_the_skills_of_a_run_are_at_hand_without_rolling_out(monkeypatch):
@@ -169,11 +170,17 @@ def test_skills_and_observations_that_are_none_are_refused():
     np.testing.assert_array_equal(
         run.skill(1).mode(jnp.zeros(2), now), run.skills.mode(jnp.zeros(2), run.goals[1], now)
     )
-    with pytest.raises(ValueError, match="from 0 to 2, but is 99"):
-        run.skill(99)
     numbered = vr.train("point", method="random", **TINY).skills
-    with pytest.raises(ValueError, match="from 0 to 2, but is 99"):
-        numbered.skill(99)
+    for none in (99, 1.5, True):
+        with pytest.raises(ValueError, match=f"from 0 to 2, but is {none}$"):
+            run.skill(none)
+        with pytest.raises(ValueError, match=f"from 0 to 2, but is {none}$"):
+            numbered.skill(none)
+    with pytest.raises(ValueError, match="from 0 to 2, but is '1'"):
+        run.skill("1")
+    for one in (1, np.int64(1), jnp.array(1)):
+        acts = run.skill(one).mode(jnp.zeros(2), now)
+        np.testing.assert_allclose(acts, run.policy(one)(np.zeros(2), step=0), rtol=1e-5)
     with pytest.raises(ValueError, match=r"a vector of the 2 features, but has shape \(3,\)"):
         numbered.mode(jnp.zeros(3), 0, now)
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from vendirl._checks import finite, real_numbers, shown, whole_number
+from vendirl._checks import finite, real_numbers, shown
 from vendirl.environments import AnyEnvironment
 from vendirl.environments.spaces import Discrete
 from vendirl.environments.suites.flat import Acting
@@ -25,9 +25,9 @@ def chosen_goal(
 ) -> Int[Array, ""] | Float[Array, "*d"]:
     """The goal that is meant by the number of one of the skills that are evaluated, by a vector, or by a mixture of
     those such as {3: 0.5, 4: 0.5}; refused if these skills have no such thing. `SkillPolicy.skill` checks the shape."""
-    n = len(goals)
+    n, skill = len(goals), _plain(skill)
     if isinstance(skill, int | np.integer) and not isinstance(skill, bool):
-        return goals[_number(skill, n)]
+        return goals[skill_number(skill, n)]
     if space.discrete:
         what = "a mixture" if isinstance(skill, Mapping) else shown(skill)
         raise ValueError(
@@ -37,7 +37,7 @@ def chosen_goal(
     if isinstance(skill, Mapping):
         if not skill:
             raise ValueError("a mixture needs at least one skill, such as {3: 0.5, 4: 0.5}")
-        numbers = [_number(number, n) for number in skill]
+        numbers = [skill_number(number, n) for number in skill]
         weights = np.asarray(real_numbers(list(skill.values()), "the weights of a mixture"), np.float64)
         if weights.ndim != 1 or not (weights >= 0).all() or not 0 < weights.sum() < math.inf:
             raise ValueError(f"the weights of a mixture must be at least 0, and not all 0, but are {shown(skill)}")
@@ -80,8 +80,14 @@ def policy_of(skill: Skill, environment: AnyEnvironment, env: str, name: str) ->
     )
 
 
-def _number(number: Any, n: int) -> int:
-    whole_number(number, "skill", 0)
-    if number >= n:
+def skill_number(number: Any, n: int) -> int:
+    """The number of one of n skills, be it Python's, NumPy's or JAX's; refused if it is none."""
+    number = _plain(number)
+    if not isinstance(number, int | np.integer) or isinstance(number, bool) or not 0 <= number < n:
         raise ValueError(f"skill must be a number from 0 to {n - 1}, but is {shown(number)}")
     return int(number)
+
+
+def _plain(given: Any) -> Any:
+    """An array of a single number as that number; anything else as it is."""
+    return given.item() if isinstance(given, np.ndarray | jax.Array) and not given.ndim else given

@@ -21,8 +21,8 @@ from vendirl.skills.statistics import RunningStatistics
 AnyArray = Array | np.ndarray
 Action = Float[Array, " A"] | Int[Array, ""]
 GivenAction = Float[AnyArray, " A"] | Int[ArrayLike, ""]
-GivenSkill = int | np.integer | Real[AnyArray, "..."]
-"""A number or a vector; whatever has the wrong shape is refused with a sentence."""
+GivenSkill = float | np.number | Real[AnyArray, "..."]
+"""A whole number or a vector; whatever is neither, or has the wrong shape, is refused with a sentence."""
 Observation = Float[AnyArray, " D"]
 Time = Float[ArrayLike, ""]
 """The fraction of the episode that has passed."""
@@ -263,6 +263,8 @@ class SkillPolicy(eqx.Module):
                 )
         elif shape:
             raise ValueError(f"skill must be a number from 0 to {self.skills - 1}, but has shape {shape}")
+        elif not jnp.issubdtype(jnp.result_type(skill), jnp.integer):
+            raise ValueError(f"skill must be a number from 0 to {self.skills - 1}, but is {skill}")
         elif not isinstance(skill, jax.core.Tracer) and not 0 <= int(skill) < self.skills:
             raise ValueError(f"skill must be a number from 0 to {self.skills - 1}, but is {int(skill)}")
 

@@ -37,7 +37,7 @@ from vendirl.environments import AnyEnvironment, HostEnvironment
 from vendirl.score.score import Vendi, vendi
 from vendirl.similarity import Similarity, kernel_matrix
 from vendirl.skills.episodes import first_episodes
-from vendirl.skills.export import chosen_goal, policy_of
+from vendirl.skills.export import chosen_goal, policy_of, skill_number
 from vendirl.skills.host_rollout import act_out as act_out_on_host
 from vendirl.skills.policy import Skill, SkillPolicy
 from vendirl.skills.portable import Policy
@@ -125,15 +125,13 @@ class Run:
         """The skills π(a | s, g); of the best seed, if there are several."""
         return self.skills_of(self.best)
 
-    def skill(self, number: int, seed: int | None = None) -> Skill:
+    def skill(self, number: Any, seed: int | None = None) -> Skill:
         """One of the skills that are evaluated, by its number; of the best seed if None.
 
         Whatever a skill is to the method, a number or a vector, it acts by `mode(observation, time)`.
         """
-        n = self.settings.skills
-        if not 0 <= number < n:
-            raise ValueError(f"skill must be a number from 0 to {n - 1}, but is {number}")
-        return self.skills_of(self.best if seed is None else seed).skill(self.goals[number])
+        goal = self.goals[skill_number(number, self.settings.skills)]
+        return self.skills_of(self.best if seed is None else seed).skill(goal)
 
     def policy(self, skill: Any, seed: int | None = None) -> Policy:
         """A skill as a function in NumPy, `action = policy(observation)`, which can be saved (`skills.portable`). It is
