@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "vendirl"
 FILES = sorted(SOURCE.rglob("*.py"))
+OTHERS = sorted(path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py"))
 
 
 def layers() -> list[str]:
@@ -44,13 +45,23 @@ def test_tests_lie_where_what_they_test_lies():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_file_is_one_idea_that_it_names(path):
-    text = path.read_text()
-    tree = ast.parse(text)
+    tree = ast.parse(path.read_text())
     if path.name not in ("__main__.py",):
         assert ast.get_docstring(tree), "the first line of a file says what it is for"
+    check_reach_and_length(path)
+
+
+def test_so_are_files_beside_the_source():
+    for path in OTHERS:
+        check_reach_and_length(path)
+
+
+def check_reach_and_length(path):
+    text = path.read_text()
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             private = [name.name for name in node.names if re.match(r"_[^_]", name.name)]
-            assert not private, f"{private[0]} is private to {node.module}"
+            assert not private, f"{path}: {private[0]} is private to {node.module}"
     if len(text.splitlines()) > 400:
-        assert "long because" in (ast.get_docstring(tree) or ""), "a file above 400 lines says why in its first lines"
+        assert "long because" in (ast.get_docstring(tree) or ""), f"{path}: above 400 lines, so its first lines say why"

@@ -6,7 +6,7 @@ import pytest
 import vendirl as vr
 from vendirl.evaluation.chance import Chance
 from vendirl.evaluation.intervals import intervals
-from vendirl.evaluation.limits import _inverted, _noise, by_noise, limit, worlds
+from vendirl.evaluation.limits import by_noise, drawn_noise, inverted, limit, worlds
 from vendirl.evaluation.variation import Scale, Variation, quantile
 
 OF_SKILL = [np.arange(0, 5), np.arange(5, 10), np.arange(10, 15)]
@@ -23,7 +23,7 @@ def test_noise_is_that_of_a_mean():
     x = episodes()
     dealer = vr.similarity.mmd().regroup(x)
     (place,) = dealer.places([OF_SKILL])
-    noise = _noise(dealer, OF_SKILL, place, 4000, np.random.default_rng(0))
+    noise = drawn_noise(dealer, OF_SKILL, place, 4000, np.random.default_rng(0))
     values = np.array(x).reshape(3, 5)
     np.testing.assert_allclose(place[:, 0], values.mean(1))
     np.testing.assert_allclose((noise**2).mean(0)[:, 0], values.var(1, ddof=1) / 5, rtol=0.1)
@@ -45,7 +45,7 @@ def _pairs(start):
 def test_worlds_draw_together_what_noise_could_have_parted_and_nothing_else_until_the_last():
     dealer = vr.similarity.mmd().regroup(episodes())
     (place,) = dealer.places([OF_SKILL])
-    noise = _noise(dealer, OF_SKILL, place, 40, np.random.default_rng(0))
+    noise = drawn_noise(dealer, OF_SKILL, place, 40, np.random.default_rng(0))
     found = worlds(dealer, place, noise)[..., 0]
     near = np.abs(found[:, 0] - found[:, 1])
     np.testing.assert_array_equal(found[0], place[:, 0])
@@ -59,7 +59,7 @@ def test_worlds_draw_together_what_noise_could_have_parted_and_nothing_else_unti
 def _limit(g, bias, error, p_value, least_p=0.01, v=(-4.0, -1.0, 0.0), scale=None):
     """The interval on the scale, if bias and error are the same in all worlds."""
     scale, v, same = scale or Scale(8.0), np.array(v), np.ones(len(v))
-    found = _inverted(g, v, bias * same, error * same, scale, 1e9, Chance(np.ones(1), p_value, least_p, 100), 0.95)
+    found = inverted(g, v, bias * same, error * same, scale, 1e9, Chance(np.ones(1), p_value, least_p, 100), 0.95)
     return [float(scale.of(end)) for end in (*found.interval, found.middle)]
 
 
@@ -74,7 +74,7 @@ def test_where_noise_deflates_a_score_it_took_half_as_much_again_and_is_less_wel
     """Noise takes 0.4 from the first world, at 1, so that scores of 1 are those of 1 + 1.5 * 0.4, give or take t times
     the root of 0.1² + (0.4 * 0.4)²; the other world is far off."""
     t, scale, null = quantile(0.95, 1e9), Scale(8.0), Chance(np.ones(1), 0.01, 0.01, 100)
-    found = _inverted(1.0, np.array([1.0, -3.0]), np.array([-0.4, 0.0]), np.full(2, 0.1), scale, 1e9, null, 0.95)
+    found = inverted(1.0, np.array([1.0, -3.0]), np.array([-0.4, 0.0]), np.full(2, 0.1), scale, 1e9, null, 0.95)
     assert float(scale.of(found.middle)) == pytest.approx(1.6, abs=0.01)
     assert float(scale.of(found.interval[1])) == pytest.approx(1.6 + t * np.hypot(0.1, 0.16), abs=0.01)
 

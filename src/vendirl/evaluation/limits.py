@@ -93,7 +93,7 @@ def limit(
     first = dealer.places([of_skill])
     if first is None:
         return None
-    noise = _noise(dealer, of_skill, first[0], draws, generator)
+    noise = drawn_noise(dealer, of_skill, first[0], draws, generator)
     places = worlds(dealer, first[0], noise)
     K = np.concatenate([dealer.of_places(places), *(dealer.of_places(world + noise) for world in places)])
     g = found.scale.of(vendi_score(K, q))
@@ -101,7 +101,7 @@ def limit(
     bias, error = simulated.mean(1) - v, np.maximum(simulated.std(1, ddof=1), 1e-9)
     if places.shape[1] >= SKILLS:
         error *= (max(found.error, 1e-9) / error[0]) ** ((v - v[-1]) / max(v[0] - v[-1], 1e-9))
-    return _inverted(float(found.scale.of(score)), v, bias, error, found.scale, found.freedom, null, confidence)
+    return inverted(float(found.scale.of(score)), v, bias, error, found.scale, found.freedom, null, confidence)
 
 
 def worlds(
@@ -131,7 +131,7 @@ def by_noise(
     return np.maximum((unlike * different).sum((1, 2, 3)) / different.sum(), 1e-12)
 
 
-def _noise(
+def drawn_noise(
     dealer: Regrouping,
     of_skill: OfSkill,
     places: Float[np.ndarray, "n F"],
@@ -150,7 +150,7 @@ def _unlike(K: Float[np.ndarray, "sets n n"]) -> Float[np.ndarray, "sets n n"]:
     return -np.log(np.clip(K, 1e-6, 1))
 
 
-def _inverted(
+def inverted(
     g: float,
     v: Float[np.ndarray, " worlds"],
     bias: Float[np.ndarray, " worlds"],

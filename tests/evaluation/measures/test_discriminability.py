@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from vendirl.data import Trajectories
-from vendirl.evaluation.measures.discriminability import _folds, discriminability
+from vendirl.evaluation.measures.discriminability import dealt_in_turn, discriminability
 
 NOISE = np.random.default_rng(0).normal(size=(3, 6, 30, 2))
 
@@ -35,7 +35,7 @@ def test_whole_trajectories_are_held_out(rng):
 def test_against_scikit_learn(rng, k):
     x = rng.normal(size=(2, 4, 15, 3)) * [1, 50, 0.1] + np.array([0, 1])[:, None, None, None] * [0.8, 0, 0.08]
     data = Trajectories.of(x)  # two skills and odd k: no ties
-    fold = np.repeat(_folds(data, 4), 15)
+    fold = np.repeat(dealt_in_turn(data, 4), 15)
     points, skill = x.reshape(-1, 3), np.repeat([0, 1], 60)
     right = np.zeros(120)
     for f in range(4):

@@ -70,7 +70,7 @@ def discriminability(
         return result(None, f"skill {alone} has a single trajectory, so none can be held out; give two or more of each")
     settings["folds"] = folds = min(folds, fewest)
     x, skill, rows = sampled(data, columns, limit, seed)
-    fold = np.repeat(_folds(data, folds), data.lengths)[rows]
+    fold = np.repeat(dealt_in_turn(data, folds), data.lengths)[rows]
     learned = np.array([np.bincount(skill[fold != f], minlength=data.n).min() for f in range(folds)])
     if learned.min() < 1:
         return result(None, f"limit={limit} leaves a skill without observations to learn from; raise it")
@@ -88,7 +88,7 @@ def discriminability(
     return result(float(np.mean(np.bincount(skill, right, data.n) / seen)))
 
 
-def _folds(data: Trajectories, folds: int) -> Int[np.ndarray, " episodes"]:
+def dealt_in_turn(data: Trajectories, folds: int) -> Int[np.ndarray, " episodes"]:
     """(episodes,) the fold of each, every skill's trajectories dealt out in turn.
 
     Not at random: the j-th trajectories of all skills may have begun alike. If skills are copies of one another, these
