@@ -109,14 +109,19 @@ class PPO(Algorithm):
     """Proximal policy optimisation: learn from what the skills just did, a little at a time.
 
     Attributes:
-        discount: γ
-        gae_lambda: λ
+        learning_rate: The learning rate of Adam.
+        discount: The discount γ.
+        gae_lambda: The λ of generalised advantage estimation.
         clip: How far, as a fraction, the probability of an action may move before its gradient is cut.
+        entropy_coefficient: How much the entropy of actions counts in the loss.
+        value_coefficient: How much the error of the critic counts in the loss.
         epochs: How often each transition is used in one update.
-        minibatches: Gradient steps in one epoch; divides the number of scenes.
+        minibatches: How many gradient steps an epoch has; it must divide the number of scenes.
+        max_grad_norm: The norm that a longer gradient is cut to.
+        normalise_advantage: Whether the advantages of a minibatch are shifted and scaled to mean 0 and deviation 1.
         scale_rewards: Divide rewards by the deviation of returns so far, so that neither value nor step size depends on
             how large they are.
-        anneal: Number of updates over which the learning rate falls linearly to zero; None keeps it constant.
+        anneal: The number of updates over which the learning rate falls linearly to zero; None keeps it constant.
     """
 
     name: ClassVar[str] = "ppo"

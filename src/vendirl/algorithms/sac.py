@@ -63,24 +63,26 @@ class SAC(Algorithm):
     """Soft actor-critic: learn from all that the skills did, as it is remembered.
 
     Attributes:
-        discount: γ
+        learning_rate: The learning rate of Adam.
+        discount: The discount γ.
         polyak: How far the target critics move towards the critics in each gradient step.
-        temperature: α at first.
-        reward_scale: Factor of rewards, which decides how much they count against entropy.
-        target_entropy: Entropy that α is learned towards, for each dimension of the action, in half widths of the
+        temperature: The temperature α that learning begins with.
+        reward_scale: The factor of rewards, which decides how much they count against entropy.
+        learn_temperature: Whether α is learned, or stays what it is at first.
+        target_entropy: The entropy that α is learned towards, for each dimension of the action, in half widths of the
             action box.
-        steps: n, the number of rewards in a target.
-        updates: Gradient steps in one update.
-        batch: Transitions in a gradient step.
-        capacity: Transitions in the replay.
-        warmup: Transitions in the replay before anything is learned.
+        steps: How many rewards a target sums up before it bootstraps.
+        updates: How many gradient steps an update has.
+        batch: How many transitions a gradient step has.
+        capacity: How many transitions the replay holds.
+        warmup: How many transitions the replay must hold before anything is learned.
         relabel: Compute the rewards of what is replayed anew by what the method knows now, rather than store them.
-        ratio: Gradient steps for each step of a scene, in place of `updates`; None for `updates`.
-        hidden: Widths of the hidden layers of the critics.
-        activation: What is between the layers of the critics: tanh or relu.
-        noise: None for SAC. Else actions are tanh μ plus noise of this deviation, in half widths of their box, without
-            entropy or a temperature: the twin critics and delayed targets of DDPG as URLB has it.
-        noise_clip: Bound on that noise in gradient steps.
+        ratio: How many gradient steps there are for each step of a scene. If it is None, `updates` says how many.
+        hidden: The widths of the hidden layers of the critics.
+        activation: The activation between the layers of the critics: tanh or relu.
+        noise: None for SAC. Otherwise actions are tanh μ plus noise of this deviation, in half widths of their box, and
+            there is neither entropy nor temperature: DDPG with twin critics and delayed targets, as URLB has it.
+        noise_clip: The bound on that noise in gradient steps.
         successor: Learn vectors ψ with Q = ψ·z, and no entropy in the target: from vectors, a method's cumulants, their
             successor features; from rewards that have a part beside them, ψ such that ψ·z is the value.
     """

@@ -27,8 +27,8 @@ class Report(Command):
             overlap.
         title: The headline of the page.
         seed: The seed of resamples and shuffles.
-        trust: Of a run that is not finished, make the environment even if that imports a module, which runs its
-            code. Use it for your own runs, and for those of people you trust.
+        trust: If a run is not finished, make its environment even if that imports a module, which runs its code. Use it
+            for your own runs, and for those of people you trust.
     """
 
     sources: tyro.conf.Positional[tuple[str, ...]]

@@ -41,8 +41,8 @@ class Score(Command):
         measures: Print the other measures too, such as coverage, mutual information and returns, with notes.
         json: Print JSON, which has vendi_score, repetition, limit, null, ceiling, negative_mass and profile for each
             file and similarity.
-        trust: Of a run that is not finished, make the environment even if that imports a module, which runs its
-            code. Use it for your own runs, and for those of people you trust.
+        trust: If a run is not finished, make its environment even if that imports a module, which runs its code. Use it
+            for your own runs, and for those of people you trust.
     """
 
     files: tyro.conf.Positional[tuple[str, ...]]

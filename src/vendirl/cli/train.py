@@ -44,9 +44,9 @@ class Train(Settings, Command):
     Attributes:
         out: The folder for the run: settings, metrics, checkpoints, trajectories, figure and summary. By default it
             is made below runs/, and named after the settings.
-        resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped
-            (outside of JAX: where an environment's seed and actions decide all that it does). `--resume auto` does so
-            if there is one, and else begins it. More --steps than it had train it longer.
+        resume: Go on with the run in --out, with its own settings, bit for bit as if it had never stopped; outside of
+            JAX, this holds where an environment's seed and actions decide all that it does. `--resume auto` goes on if
+            there is a run, and else begins it. With more --steps than it had, it is trained longer.
         trust: With --resume alone, or --init, make the environment that a run names even if that imports a module,
             which runs its code. Use it for your own runs, and for those of people you trust.
     """
