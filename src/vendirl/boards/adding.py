@@ -36,11 +36,11 @@ def add_skills(
         method: what the method is to be called.
         world: the world of the suite in which the skills act.
         out: the folder of the board. A new one is begun if a suite is named.
-        seed: of the training, so that several can be told apart.
-        suite: of the board; by default that of the board that is there.
+        seed: the seed of the training, by which several sets of skills are told apart.
+        suite: the suite of the board; by default that of the board that is there.
         steps: how many steps of the environment were learned from.
         seconds: how long the training took.
-        settings, versions: of the method and its software.
+        settings, versions: the settings of the method, and the versions of its software.
     """
     folder, path = Path(out), Path(skills)
     chosen = board_in(folder, None if suite is None else suite_named(suite)).suite

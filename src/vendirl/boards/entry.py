@@ -27,14 +27,14 @@ class Entry:
     Attributes:
         method: what the method is called.
         world: where the skills act.
-        seed: of the training.
-        scores: by sense, the Vendi Score of the skills' episodes.
-        digest: of the file of episodes, SHA-256.
+        seed: the seed of the training.
+        scores: the Vendi Score of the skills' episodes in each sense, by its name.
+        digest: SHA-256 of the file of episodes.
         outside: whether the skills came from elsewhere, so that what is said about their training is hearsay.
         steps: how many steps of the environment were learned from; None if nobody said.
         seconds: how long the training took, per seed; None if nobody said.
-        settings: of the method and its training, as text.
-        versions: of the software that trained, as text.
+        settings: the settings of the method and its training, as text.
+        versions: the versions of the software that trained, as text.
         trained_by: the sense that the method was rewarded by, if it was one of the suite's.
     """
 

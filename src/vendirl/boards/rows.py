@@ -16,8 +16,9 @@ class Row:
     """How a method does in a world, in a sense.
 
     Attributes:
-        method, world, sense: which.
-        fraction: of the attainable score: the interquartile mean over seeds. Noise may lift it a little above 1.
+        method, world, sense: what the row is about.
+        fraction: the fraction of the attainable score that was reached: the interquartile mean over seeds. Noise may
+            lift it a little above 1.
         low, high: the ends of its 95 % interval over seeds (bootstrap); None with one seed, which does not tell how
             seeds vary.
         seeds: how many there are.
@@ -25,9 +26,9 @@ class Row:
         attainable: what it is divided by.
         trained_by_it: whether the method was rewarded by this sense.
         outside: whether the skills came from elsewhere.
-        steps: the most that a seed learned from; None if nobody said.
+        steps: how many steps were learned from: the most that a seed took; None if nobody said.
         seconds: how long all seeds took to train; None if nobody said.
-        settings, versions: of the training, as text.
+        settings, versions: the settings of the training and the versions of its software, as text.
     """
 
     method: str

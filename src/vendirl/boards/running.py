@@ -46,13 +46,13 @@ def benchmark(
         methods: as in `vendirl compare`: a list, or a text with commas.
         suite: what is asked, or its name.
         out: the folder of the board, and of the runs, which lie in `runs/` in it.
-        worlds: some of the suite's; all if None.
+        worlds: which of the suite's worlds to use; all if None.
         name: what to call the method on the board, if there is just one: for another learner or other settings than
             those of a row that is there.
-        progress: called with each method before it is trained; gives what is called with the newest metrics.
+        progress: called with each method before it is trained; it returns what is called with the newest metrics.
         given: which settings were given explicitly, if not all of them are; a published form takes those, and its
             release's otherwise.
-        settings: of the training, such as learner="sac"; `seeds` is the suite's unless it is given.
+        settings: the settings of the training, such as learner="sac"; `seeds` is the suite's unless it is given.
 
     Example:
         >>> import tempfile, vendirl as vr

@@ -24,11 +24,11 @@ class Suite:
     """Worlds x senses of diversity, and a budget.
 
     Attributes:
-        name: with its version, such as "plane-maze-rooms-v1".
-        worlds: where skills act: by name, the environment as text.
-        senses: what "alike" means: by name, the similarity as text.
-        attainable: by world and sense, the score that each is divided by: the best that gradient ascent found, or the
-            number of skills where it cannot look (`training.attainable`).
+        name: the name with its version, such as "plane-maze-rooms-v1".
+        worlds: where skills act: the environment, as text, of each name.
+        senses: what "alike" means: the similarity, as text, of each name.
+        attainable: the score that each is divided by, for each world and sense: the best that gradient ascent found, or
+            the number of skills where it cannot look (`training.attainable`).
         skills: how many skills a method learns.
         episodes: how many episodes of each skill are scored, with the noise of its actions.
         steps: how many steps of the environment each seed may learn from.

@@ -81,7 +81,8 @@ def train_all(
     """Train each in a folder of its own; what was finished before is kept, what was interrupted goes on.
 
     Args:
-        progress: given a contestant, what is called after every block of epochs, if they are trained in this process.
+        progress: called with a contestant, it returns what is called after every block of epochs; only of use if runs
+            are trained in this process.
         on, jobs: where, and how many at a time; see `clusters.places`.
         retries, say: see `clusters.many`.
         imports: modules that other processes import first.

@@ -35,8 +35,8 @@ class Importance:
     """How much one setting matters.
 
     Attributes:
-        name: of the setting.
-        share: of the variance that it explains beyond chance, from 0 to 1.
+        name: the name of the setting.
+        share: the share of the variance that it explains beyond chance, from 0 to 1.
         p: how often chance explains as much.
     """
 
@@ -51,8 +51,8 @@ def importances(
     """The importance of each setting, the greatest first; none if there are too few trials, or all came to the same.
 
     Args:
-        space: of the sweep.
-        values, objectives: of the trials that did not fail.
+        space: the settings of the sweep.
+        values, objectives: what the trials that did not fail had, and what they came to.
     """
     y = np.asarray(objectives, float)
     if len(y) < LEAST_TRIALS or np.ptp(y) <= 1e-12 * max(1.0, float(np.abs(y).max())):

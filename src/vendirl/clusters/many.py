@@ -53,10 +53,11 @@ def carry_out(
     """Train the runs of all tasks that are not finished: how each of them ended, by name.
 
     Args:
-        tasks: with names that differ.
-        executor: where; None for one after the other, in this process.
+        tasks: tasks whose names differ.
+        executor: what carries them out; None for this process, one after the other.
         retries: how often a run that was lost is tried again.
-        progress: given a task, what is called after every block of epochs; in this process only.
+        progress: called with a task, it returns what is called after every block of epochs; only of use in this
+            process.
         say: called with a line for each run that is done, lost or refused.
         log: the file to which every attempt is added.
     """

@@ -25,9 +25,9 @@ class RayExecutor(Executor):
     """A Ray task for each run, which takes as many cores as the run has devices.
 
     Args:
-        address: of a running cluster, or "auto" to look for one; None for what RAY_ADDRESS says or, if it says
-            nothing, one that is begun here.
-        cores: that Ray counts for each run.
+        address: the address of a running cluster, or "auto" to look for one; None for what RAY_ADDRESS says or, if it
+            says nothing, a cluster that is begun here.
+        cores: how many cores Ray counts for each run.
     """
 
     def __init__(self, address: str | None, cores: float):

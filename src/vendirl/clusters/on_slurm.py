@@ -52,9 +52,9 @@ class SubmititExecutor(Executor):
     """Jobs by submitit.
 
     Args:
-        folder: for its files, each executor's in one of its own, which all machines can reach.
+        folder: where its files lie, those of each executor in a folder of their own; all machines must reach it.
         cluster: "slurm" or "local".
-        settings: of submitit's `AutoExecutor.update_parameters`.
+        settings: the parameters of submitit's `AutoExecutor.update_parameters`.
         every: seconds between two looks at whether jobs have ended.
     """
 

@@ -33,9 +33,9 @@ class Place(abc.ABC):
         """Its executor; None for this very process.
 
         Args:
-            jobs: how many runs at a time.
-            devices: how many a run has, at most.
-            folder: for files of its own, if it needs some.
+            jobs: how many runs are trained at a time.
+            devices: how many devices a run has, at most.
+            folder: a folder for files of its own, if it needs some.
         """
 
 
@@ -56,9 +56,9 @@ class Ray(Place):
     """Ray: as many runs at a time as it has cores for, whatever --jobs says.
 
     Attributes:
-        address: of a running cluster, or 'auto' to look for one; by default what RAY_ADDRESS says, or else a cluster
-            that is begun on this machine.
-        cores: that Ray counts for each run; 0 for as many as it has devices.
+        address: the address of a running cluster, or 'auto' to look for one; by default what RAY_ADDRESS says, or else
+            a cluster that is begun on this machine.
+        cores: how many cores Ray counts for each run; 0 for as many as it has devices.
     """
 
     name: ClassVar[str] = "ray"
@@ -78,12 +78,12 @@ class Slurm(Place):
     """Slurm, by submitit: an array of jobs, of which as many run at a time as --jobs says, or all of them.
 
     Attributes:
-        partition, account, qos, constraint: of the jobs, as for sbatch.
-        minutes: that a job has before it is saved and queued again.
-        cores: of a job; 0 for as many as its run has devices.
-        gpus: of a job.
-        memory: of a job, in GB; 0 for what Slurm gives by default.
-        setup: a line of the shell before each job begins, such as 'module load cuda'.
+        partition, account, qos, constraint: what sbatch is told of the jobs under these names.
+        minutes: how many minutes a job has before it is saved and queued again.
+        cores: how many cores a job has; 0 for as many as its run has devices.
+        gpus: how many GPUs a job has.
+        memory: how much memory a job has, in GB; 0 for what Slurm gives by default.
+        setup: a line of the shell that runs before each job begins, such as 'module load cuda'.
     """
 
     name: ClassVar[str] = "slurm"
@@ -123,7 +123,7 @@ class SubmititLocal(Place):
     """submitit's jobs on this machine, all at once, to try without Slurm what runs on it.
 
     Attributes:
-        minutes: that a job has before it is saved and begins again.
+        minutes: how many minutes a job has before it is saved and begins again.
     """
 
     name: ClassVar[str] = "submitit-local"

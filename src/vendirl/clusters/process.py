@@ -26,8 +26,8 @@ def carried_out(task: str, surroundings: Mapping[str, str]) -> dict[str, str]:
     """The outcome of a task, carried out in a new process: {"end": ..., "why": ...}, as in `clusters.task`.
 
     Args:
-        task: as text.
-        surroundings: variables of the process's environment, beside those that there are.
+        task: the task as text.
+        surroundings: variables of the process's environment, in addition to those that there are.
     """
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(

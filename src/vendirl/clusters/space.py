@@ -38,8 +38,8 @@ class Range:
     """Numbers from `low` to `high`, both included.
 
     Attributes:
-        low, high: the ends.
-        log: whether the logarithm is what is even.
+        low, high: the two ends.
+        log: whether values are evenly spaced in their logarithms, rather than in themselves.
         points: how many choices are made of it; None if it stays a range.
     """
 
@@ -74,9 +74,9 @@ class Dimension:
     """A setting and what it may be.
 
     Attributes:
-        name: of the setting, such as "skills" or "ppo.discount".
-        choices: what it may be, if that is a list.
-        range: where it may lie, if it is not.
+        name: the name of the setting, such as "skills" or "ppo.discount".
+        choices: what the setting may be, if that is a list.
+        range: where the setting may lie, if it is not.
         whole: whether it is a whole number.
     """
 

@@ -46,11 +46,11 @@ class Trial:
     """One run of a sweep.
 
     Attributes:
-        number: counted from 0.
-        values: what the settings that are swept are in it.
-        folder: of the run.
-        objective: what it came to; None if it failed.
-        why: it failed.
+        number: which trial it is, counted from 0.
+        values: what the settings that are swept are in this trial.
+        folder: the folder of the run.
+        objective: what the trial came to; None if it failed.
+        why: why it failed, if it did.
     """
 
     number: int
@@ -76,11 +76,11 @@ class Sweep:
 
     Attributes:
         space: the settings that were swept, and what they could be.
-        objective: the name of what was to be great.
-        settings: all others.
-        trials: in the order in which they were asked for.
-        sampler: that asked for them.
-        out: its folder.
+        objective: the name of what was maximised.
+        settings: all other settings.
+        trials: the trials, in the order in which they were asked for.
+        sampler: the sampler that asked for them.
+        out: the folder of the sweep.
     """
 
     space: tuple[Dimension, ...]
@@ -161,17 +161,17 @@ def sweep(
     Args:
         over: which settings, and what they may be, as text, "ppo.learning_rate=1e-4..1e-2 log; skills=4,8", or by
             name: choices in a list, a `vr.Range`, or their text.
-        out: a folder for all of it. A sweep that is there already goes on; it may be given more trials.
-        trials: how many; by default all of a grid, and 20 of other samplers.
+        out: a folder for all of it. If there is a sweep in it already, that goes on; it may be given more trials.
+        trials: how many trials there are; by default all of a grid, and 20 with other samplers.
         sampler: "grid", "random", or one of Optuna's: "tpe", "gp", "cmaes", "qmc", or an object.
-        objective: what is to be great: "score", "fraction", "gain", "area" or "coverage"; see `clusters.objectives`.
-        together: of Optuna's samplers, how many trials are asked for before they are told of the first.
+        objective: what is maximised: "score", "fraction", "gain", "area" or "coverage"; see `clusters.objectives`.
+        together: how many trials one of Optuna's samplers is asked for before it is told of the first.
         draw: the seed of the sampler; that of the runs is `seed`.
         on, jobs, retries: where runs are trained ("local", "ray", "slurm", an executor of your own, ...), how many at
             a time, and how often one that was lost is tried again. Results do not depend on it.
         imports: modules that make known what the settings name, which other processes import first.
         say: called with a line for each trial.
-        settings: of all runs, as in `vr.train`, those that objects stand for as text.
+        settings: the settings of all runs, as in `vr.train`; those that may be objects there are given as text.
 
     Example:
         >>> import tempfile, vendirl as vr

@@ -38,8 +38,8 @@ class Outcome:
     """How carrying out a task ended.
 
     Attributes:
-        end: see above.
-        why: in one line; nothing if it is done.
+        end: one of the words above.
+        why: the reason in one line; empty if the task is done.
     """
 
     end: End
@@ -51,9 +51,10 @@ class Task:
     """A run to train.
 
     Attributes:
-        name: what it is called in messages.
-        settings: with what was decided for it already, such as over how many devices it is spread.
-        folder: of the run.
+        name: what the task is called in messages.
+        settings: the settings of the run, with what was decided for it already, such as over how many devices it is
+            spread.
+        folder: the folder of the run.
         ceiling: the attainable score, if it is known.
         imports: modules to import first, which make known what the settings name.
     """

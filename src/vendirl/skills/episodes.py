@@ -22,8 +22,8 @@ def first_episodes(
     Args:
         rows: (n, N, T, ...), each stretch from the first step of an episode on, for as long as an episode can be.
         skill: (n,) the numbers of the skills.
-        features: names of the observations.
-        source: where they are from.
+        features: the names of the observations.
+        source: where the episodes are from, for messages.
 
     Returns:
         N episodes of each skill with their first observations, actions, rewards, true lengths, and whether they were

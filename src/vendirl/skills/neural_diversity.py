@@ -33,10 +33,11 @@ def neural_diversity(
     """SND of the skills of a `SkillPolicy` in given states.
 
     Args:
-        policy: a `SkillPolicy`; actions as it draws them, before an environment clips them.
+        policy: a `SkillPolicy`, whose actions are compared as it draws them, before an environment clips them.
         observations: (S, D) the states, e.g. a sample of those that all skills visit.
         times: (S,) fractions of the episode, for a policy that sees the time.
-        skills: (n,) numbers or (n, d) vectors; all if None, which vectors are too many for.
+        skills: (n,) numbers or (n, d) vectors of the skills to compare; None for all, which works only where skills are
+            numbers.
     """
     states = finite_array(np.asarray(observations), "observations", ndim=2)
     if times is None and policy.time:

@@ -43,15 +43,16 @@ class Policy:
         kind: normal, squashed or discrete; see above.
         activation: the name of f.
         layers: (W, b) of each layer, W as (outputs, inputs).
-        mean, scale: of the features that the skill sees, the first of all; scale is one over the standard deviation.
+        mean, scale: mean and one over the standard deviation of the features that the skill sees, which are the first
+            of all.
         features: the names of all features of an observation.
         episode_length: T, in steps.
         timed: whether the skill sees how much of the episode has passed.
-        low, high: ends of the action box; None where actions are discrete.
+        low, high: the ends of the action box; None where actions are discrete.
         log_std: log σ of normal actions, in half widths.
         first: the number of the first discrete action.
-        shape: of an action, if not that of a vector.
-        env, skill: what it was made for, in words.
+        shape: the shape of an action, if it is not a vector.
+        env, skill: the environment and the skill that it was made from, in words.
     """
 
     kind: str

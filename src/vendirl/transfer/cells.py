@@ -26,9 +26,9 @@ class Question:
     """What a cell is of: all that decides what is in it.
 
     Attributes:
-        way: its text.
+        way: the text of the way.
         skills: what tells the set of skills from others; empty for ways that use none.
-        rest: of the environment, the tasks, the budget and the learner.
+        rest: everything else that decides: the environment, the tasks, the budget and the learner.
     """
 
     way: str
@@ -56,10 +56,10 @@ def kept_or_done(question: Question, out: Path | None, do: Callable[[], Used], s
     """What is in the cell of a question, found out now if it is not there yet.
 
     Args:
-        question: of the cell.
+        question: what the cell is of.
         out: the folder of the cells; None to keep nothing.
-        do: finds it out.
-        seeds, tasks: of how many it is.
+        do: finds out what is in the cell.
+        seeds, tasks: how many seeds and tasks the cell has.
     """
     path = None if out is None else out / FOLDER / question.file
     if path is not None and path.exists():

@@ -31,11 +31,11 @@ class Goal(Task):
     Attributes:
         coordinates: the features that say where the body is.
         at: where the goal lies, if it is fixed.
-        range: how far a drawn goal lies from the one before at most, along each axis.
-        about: where the first drawn goal is drawn about; the origin if None.
-        radius: how near counts.
+        range: how far along each axis a drawn goal lies, at most, from the one before it.
+        about: the point about which the first goal is drawn; the origin if None.
+        radius: how near is near enough.
         every: after how many steps there is another goal; None if there is one for the whole episode.
-        goals: how many there are then; the last one stays.
+        goals: how many goals an episode then has; the last one stays to its end.
         dense: pay the negative distance in every step, rather than 1 within the radius.
     """
 

@@ -88,15 +88,15 @@ def learn(
     """Learn every task of a world.
 
     Args:
-        world: of tasks, as `world_of` makes it.
-        tasks: how many there are.
-        steps: of the body, for each task and seed.
-        seeds, seed: how many are learned at once, and the first.
-        how: the learner.
-        hold: steps of the body in a step of the world.
+        world: an environment with tasks, as `world_of` makes it.
+        tasks: how many tasks there are.
+        steps: how many steps of the body each task has with each seed.
+        seeds, seed: how many seeds are learned at once, and the first of them.
+        how: how tasks are learned: the learner and its settings.
+        hold: how many steps of the body a step of the world has.
         begun: makes of new networks, one set for each task, those to begin with.
         report: called with the fraction that is done.
-        settings: others of the run.
+        settings: other settings of the run.
     """
     how.check()
     finite_number(steps, "steps", above=0, most=1e15)

@@ -36,14 +36,14 @@ class UtilityMap:
 
     Attributes:
         way: how skills were used.
-        sets, senses, tasks: the names.
+        sets, senses, tasks: their names.
         utility: (sets, tasks) U.
         scores: (sets, senses) V.
         correlation: (senses, tasks) ρ; 0 where all sets are alike.
-        p_values: (senses, tasks) of each, if sets are dealt at random.
-        overall: (senses,) of U averaged over tasks.
-        overall_p: (senses,) of that.
-        by_task_p: (senses,) whether ρ differs between tasks by more than shuffled tasks do.
+        p_values: (senses, tasks) the p-value of each, for sets dealt at random.
+        overall: (senses,) the same correlation with U averaged over tasks.
+        overall_p: (senses,) its p-value.
+        by_task_p: (senses,) the p-value of ρ differing between tasks by as much, for shuffled tasks.
     """
 
     way: str
@@ -93,12 +93,12 @@ def utility_map(
     """The map of sets of skills.
 
     Args:
-        utility: for each set what it earns in each task.
-        scores: for each set its score in each sense.
-        tasks: their names.
+        utility: what each set earns in each task.
+        scores: the score of each set in each sense.
+        tasks: the names of the tasks.
         way: how skills were used, for the record.
-        draws: deals of sets, and shuffles of tasks.
-        seed: of these.
+        draws: how many deals of sets, and as many shuffles of tasks, the nulls are made of.
+        seed: the seed of deals and shuffles.
     """
     enough(len(utility))
     if set(utility) != set(scores):

@@ -32,14 +32,14 @@ class Row:
 
     Attributes:
         skills: the name of the run, or `NOTHING`.
-        way: its text.
+        way: the text of the way.
         steps: (points,) steps that each task had cost.
         z: (points, seeds, tasks) normalised returns.
         returns: (points, seeds, tasks) returns as they were.
-        score, interval: the interquartile mean at the end, and its interval; None of one seed.
-        area: under the curve.
-        to_half: steps, or None if half was never reached.
-        notes: what is to be known of it.
+        score, interval: the interquartile mean at the end, and its interval, which is None if there is one seed.
+        area: the area under the curve, as above.
+        to_half: how many steps it took to half, as above; None if half was never reached.
+        notes: what is to be known of the row.
     """
 
     skills: str
@@ -111,14 +111,14 @@ class Transfer:
 
     Attributes:
         env: where the tasks are done.
-        tasks: their texts.
-        budget: steps of the body for each task.
-        seeds: of each way.
+        tasks: the texts of the tasks.
+        budget: how many steps of the body each task may take.
+        seeds: how often each way was tried.
         rows: what every way earned by every set of skills, random actions and the oracle among them.
-        diversity: of each run, by similarity, its Vendi Score and the ceiling of that: medians over its seeds.
-        useful: of each run the effective number of useful skills, the median over its seeds.
+        diversity: for each run and similarity, the Vendi Score and its ceiling: medians over the seeds of the run.
+        useful: for each run, the effective number of useful skills: the median over its seeds.
         left_out: tasks in which random actions earn as much as the oracle, so that they tell nothing.
-        confidence: of the intervals.
+        confidence: the confidence of the intervals.
     """
 
     env: str

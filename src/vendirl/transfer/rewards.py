@@ -57,10 +57,10 @@ def returns_of(tasks: Sequence[Task], data: Trajectories, draws: int = 32, seed:
     """The returns of stored episodes in tasks.
 
     Args:
-        tasks: at least one.
+        tasks: the tasks, at least one.
         data: episodes with their first observations, such as those of a run.
-        draws: of θ, where there is something to draw.
-        seed: of these draws.
+        draws: how many times θ is drawn, where there is something to draw.
+        seed: the seed of these draws.
 
     Example:
         >>> import numpy as np, vendirl as vr

@@ -25,10 +25,10 @@ class TaskSet:
     """Tasks for one kind of body.
 
     Attributes:
-        name: of the set.
+        name: the name of the set.
         env: an environment that has the features, as it is written after --env.
-        train: tasks to decide by.
-        held_out: tasks to report.
+        train: the tasks to decide by.
+        held_out: the tasks to report.
         description: one line for people.
     """
 
@@ -65,7 +65,7 @@ def tasks_of(asked: str | Task | Any | Sequence[Any], part: Part = "held-out") -
     """The tasks that were asked for: the name of a set, tasks, their texts, functions, or a list of such.
 
     Args:
-        part: of the sets among them.
+        part: which part is meant of each set among them.
 
     >>> [str(task) for task in tasks_of(["goal(x, y, at=[0.9, 0.1], radius=0.1)", "environment"])]
     ['goal(x, y, at=[0.9, 0.1], radius=0.1)', 'environment']

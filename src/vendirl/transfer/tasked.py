@@ -100,7 +100,7 @@ class OverSkills(Tasked):
     Attributes:
         policy: the skills, which stay as they are and take their likeliest actions.
         space: where skills come from: one is chosen by its number or, if they are vectors, by one.
-        hold: K, steps of the body in a step here.
+        hold: K: how many steps of the body a step here has.
     """
 
     policy: SkillPolicy

@@ -26,8 +26,8 @@ class Skills:
 
     Attributes:
         policy: the skills.
-        space: where they come from.
-        hold: for how many steps each is held.
+        space: where skills come from.
+        hold: for how many steps of the body each skill is held.
     """
 
     policy: SkillPolicy

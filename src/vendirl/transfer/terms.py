@@ -110,11 +110,11 @@ class Tolerance(Task):
     """1 while a feature is in [lower, upper], and less with its distance from there, as in dm_control.
 
     Attributes:
-        feature: its name.
-        lower, upper: ends of the interval, which may be infinite.
-        margin: the distance at which `value_at_margin` is left; 0 for nothing outside.
-        sigmoid: how the reward falls.
-        value_at_margin: what is left at the margin.
+        feature: the name of the feature.
+        lower, upper: the ends of the interval, which may be infinite.
+        margin: the distance from the interval at which the reward is `value_at_margin`; 0 if there is none outside.
+        sigmoid: the shape of the fall: how the reward decreases with the distance.
+        value_at_margin: the reward at the margin.
     """
 
     feature: str

@@ -70,14 +70,16 @@ def transfer(
     skills.
 
     Args:
-        runs: runs, or their folders, of one body; one of them, or a list.
+        runs: runs, or their folders, all of the same body; one of them, or a list.
         tasks: the name of a set of tasks, or tasks, as objects, texts or functions; one of them, or a list.
         adapt: ways of using skills: select, control, finetune, ..., with settings such as "control(hold=5)".
-        steps: of the body, for each task, way and seed; what choosing a skill costs is counted.
-        seeds, seed: how often each way is tried, and the first seed. Seeds of a run with several are dealt to them.
-        out: a folder to keep what is done in (cells/, transfer.json, transfer.csv); asked again, it goes on there. Of
-            tasks that are functions, and of runs that were not saved, no cells are kept.
-        part: of the sets of tasks: "held-out", "train" or "all".
+        steps: how many steps of the body each task has in each way and with each seed; what choosing a skill costs is
+            counted.
+        seeds, seed: how often each way is tried, and the first seed. If a run has several seeds, they are dealt to
+            these.
+        out: a folder to keep what is done in (cells/, transfer.json, transfer.csv); if it is asked for again, it goes
+            on there. For tasks that are functions, and for runs that were not saved, no cells are kept.
+        part: which part of the sets of tasks is used: "held-out", "train" or "all".
         env: where the tasks are done, if not where the skills were learned; an environment of the same body.
         similarities: senses of diversity to score the runs in, beside their own.
         learning: how tasks are learned from reward.

@@ -27,7 +27,7 @@ def useful_skills(profile: Float[np.ndarray, "n tasks"] | Any, scale: float = SC
 
     Args:
         profile: (n, tasks) what each skill earns in each task, 0 for random actions and 1 for the oracle.
-        scale: s.
+        scale: the scale s of the kernel.
 
     >>> round(useful_skills([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), 2)
     1.89

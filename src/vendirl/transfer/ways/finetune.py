@@ -35,7 +35,8 @@ class Finetune(Way):
     Attributes:
         carry: What is carried over from the skill: its actor; trunk, which leaves out the last layer; or all, its
             critic too.
-        log_std: The deviation of actions to begin with, as in training; None for that of the skill.
+        log_std: The logarithm of the standard deviation that actions have at first, as in training; None for that of
+            the skill.
     """
 
     carry: str = "actor"

@@ -25,7 +25,7 @@ class Random(Way):
     """Act at random: 0 of what is normalised.
 
     Attributes:
-        episodes: How many for each seed.
+        episodes: How many episodes there are for each seed.
     """
 
     episodes: int = 64

@@ -42,8 +42,8 @@ class Asked:
 
     Attributes:
         environment: where the body acts.
-        tasks: what is to be earned.
-        steps: of the body that each task may take.
+        tasks: what is to be done.
+        steps: how many steps of the body each task may take.
         seeds, seed: how often it is to be done, and the first seed.
         learning: how tasks are learned, if they are.
         run: the skills, if the way uses some, as a run where the tasks are done.
@@ -76,8 +76,8 @@ class Used:
     """What came of it.
 
     Attributes:
-        steps: (points,) steps that each task had cost by then, those of selection too; what cost nothing has one point
-            at 0.
+        steps: (points,) how many steps each task had cost by then, those of selection too; what cost nothing has one
+            point at 0.
         returns: (points, seeds, tasks) what was earned with what was known by then.
         chosen: (seeds, tasks) numbers of the skills that were chosen, or None.
         note: what is to be known of it, or None.
