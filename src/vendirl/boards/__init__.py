@@ -1,4 +1,4 @@
-"""Boards: named suites of worlds and senses of diversity, and how methods do in them, also those of others."""
+"""Boards: named suites of worlds and senses of diversity, and how methods do in them, those of others included."""
 
 from vendirl.boards.adding import add_skills
 from vendirl.boards.board import Board, read_board, write_board

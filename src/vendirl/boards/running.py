@@ -40,7 +40,7 @@ def benchmark(
     """Train methods in the worlds of a suite, score their skills in all its senses, and write the board.
 
     A method that is rewarded by a similarity, such as vendirl, is trained once for each sense. What was finished before
-    is kept, and what was interrupted goes on; rows that are there already, also those of others, stay.
+    is kept, and what was interrupted goes on; rows that are there already, those of others included, stay.
 
     Args:
         methods: as in `vendirl compare`: a list, or a text with commas.

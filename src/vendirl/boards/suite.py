@@ -66,7 +66,7 @@ class Suite:
         return f"{', '.join(self.worlds)}; {', '.join(self.senses)}; {asked}"
 
     def sense_of(self, similarity: str) -> str | None:
-        """The name of a similarity here, or None if nothing is measured by it."""
+        """What the suite calls a similarity, or None if nothing is measured by it."""
         return next((name for name, text in self.senses.items() if text == similarity), None)
 
     def check_world(self, world: object) -> None:
@@ -120,7 +120,7 @@ def register(suite: Suite) -> Suite:
 
 
 def known_suites() -> dict[str, Suite]:
-    """Those that have a name."""
+    """The suites that have a name."""
     if not _suites:
         found = json.loads(resources.files("vendirl.boards").joinpath("attainable.json").read_text(encoding="utf-8"))
         for name, plan in PLANS.items():

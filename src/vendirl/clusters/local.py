@@ -1,4 +1,4 @@
-"""Runs in processes on this machine, so many at a time."""
+"""Runs in processes on this machine, a given number at a time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from vendirl.clusters.process import end_all
 
 
 class LocalExecutor(ThreadPoolExecutor):
-    """Threads that wait, each for a process that carries out a task. To cancel what runs is to ask it to save and
-    end."""
+    """Threads that wait, each for a process that carries out a task. A process whose task is cancelled is asked to save
+    and end."""
 
     def __init__(self, jobs: int):
         super().__init__(jobs, thread_name_prefix="run")

@@ -155,7 +155,7 @@ class _Campaign:
 
 
 def _outcome_of(future: Future[Any]) -> Outcome:
-    """What a future has; where it was cut off, its worker was lost with all that it knew."""
+    """The outcome that a future holds; if it was cancelled or failed, its worker was lost, and cannot say why."""
     if future.cancelled():
         return Outcome("lost", "it was cancelled")
     error = future.exception()

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 WORKER = "vendirl.clusters.worker"
 
@@ -76,9 +77,11 @@ def wait_for_all() -> None:
 
 
 def let_jobs_be_interrupted() -> None:
-    """Ray and submitit end what they run on this machine by SIGINT. Where this process was told to ignore it (nohup, a
-    shell's background), so would they be; what it does not heed by a handler, which they do not inherit, is for them as
-    usual."""
+    """Let SIGINT end what is started from here, as Ray and submitit do with what they run on this machine.
+
+    Where this process was told to ignore it, such as in the background of a shell, those that it starts would ignore it
+    too. A handler that does nothing is not inherited, so they heed it as usual.
+    """
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: None)
@@ -90,7 +93,7 @@ def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
             process.stdin.close()
 
 
-def _outcome(code: int, said: bytes, errors: tempfile._TemporaryFileWrapper | object) -> dict[str, str]:
+def _outcome(code: int, said: bytes, errors: Any) -> dict[str, str]:
     """What the process said or, if it did not live to say anything, how it ended and the last line of its errors."""
     with contextlib.suppress(ValueError, KeyError):
         found = json.loads(said)
@@ -103,7 +106,7 @@ def _outcome(code: int, said: bytes, errors: tempfile._TemporaryFileWrapper | ob
     return {"end": "lost", "why": f"its process ended by {how}" + (f": {last}" if last else "")}
 
 
-def _last_line(errors) -> str:
+def _last_line(errors: Any) -> str:
     size = errors.seek(0, os.SEEK_END)
     errors.seek(max(0, size - 4096))
     lines = errors.read().decode("utf-8", "replace").split("\n")

@@ -57,7 +57,7 @@ def rollout(
         state: where the scene is.
         elapsed: steps of the current episode that have passed.
         skill: the skill that is followed, written down and otherwise unused.
-        noise: what `policy_fn` is given at each step. Drawing it for all steps and scenes at once (`policies.noise`) is
+        noise: what `policy_fn` is given at each step. Drawing it for all steps and scenes at once (`policy.noise`) is
             faster than a key for each, to run and above all to compile.
 
     Returns:
@@ -105,7 +105,7 @@ def act_out(
     deterministic: bool = False,
     episodes: int | None = None,
 ) -> Transition:
-    """T steps of each of `skills` from the first step of an episode on, T the environment's episode length. A skill
+    """T steps of each of `skills` from the first step of an episode on; T is the environment's episode length. A skill
     that terminates early begins anew and fills its T steps, as the memory's queue goes on filling; the rows tell where.
 
     Args:

@@ -78,7 +78,7 @@ class OneHot(SkillSpace):
 
 
 class CentredOneHot(OneHot):
-    """The same, z centred: (e_g - 1/n) n / (n - 1), as METRA and LSD have it. They sum to zero over all skills."""
+    """The same with z centred: (e_g - 1/n) n / (n - 1), as METRA and LSD have it. They sum to zero over all skills."""
 
     def vector(self, goal: Int[ArrayLike, ""]) -> Float[Array, " {self.size}"]:
         n = self.size
@@ -86,7 +86,7 @@ class CentredOneHot(OneHot):
 
 
 class Sphere(SkillSpace):
-    """Unit vectors. Fixed ones are evenly spaced on the circle, else drawn."""
+    """Unit vectors. Those of two numbers that are evaluated are evenly spaced on the circle; others are drawn."""
 
     @property
     def discrete(self) -> bool:

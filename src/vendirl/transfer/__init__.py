@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Room(ModuleType):
-    """This module, which is called like the function that it is named after."""
+    """This module, which can be called like the function that it is named after."""
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
         from vendirl.transfer.transferring import transfer

@@ -42,7 +42,7 @@ class Question:
 
     @property
     def file(self) -> str:
-        """The name of its file, with a digest of all of it."""
+        """The name of the cell's file, with a digest of the question."""
         digest = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
         said = f"{self.skills.get('name', '')} {self.skills.get('seed', '')} {self.way}"
         return f"{name_for(said, 60)}-{digest}.json"

@@ -44,7 +44,7 @@ class ByTask(Method):
     separate: ClassVar[bool] = True
 
     def goals(self, state: PyTree, epoch: Int[Array, ""], key: PRNGKeyArray) -> Goals:
-        """As many scenes for each task as for the others."""
+        """The tasks of the scenes: each task has as many as any other, or one more."""
         return jnp.arange(self.problem.scenes) % self.problem.skills
 
     def reward(self, state: PyTree, batch: Transition) -> tuple[PyTree, Rewards, Metrics]:

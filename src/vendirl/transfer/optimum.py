@@ -25,8 +25,8 @@ _MOVES = np.array([(x, y) for x in (0, 1, -1) for y in (0, 1, -1)], np.float32)
 
 
 def searchable(environment: AnyEnvironment, tasks: Joined) -> bool:
-    """Whether there is an optimum to be found: in a bounded point world without noise, tasks in which all episodes are
-    alike."""
+    """Whether the optimum can be searched for: only in bounded point worlds without noise, and only for tasks in which
+    all episodes are alike."""
     if not isinstance(environment, Plane | FourRooms | Maze):
         return False
     return not environment.noise and not environment.discrete and not tasks.parameters

@@ -98,7 +98,7 @@ class Task(abc.ABC):
         """What one step is worth."""
 
     def check(self, names: Sequence[str], where: str) -> None:
-        """Refuse an environment, or data, that has not the features that the task looks at."""
+        """Refuse an environment, or data, without the features that the task looks at."""
         for feature in self.features:
             if feature not in names:
                 near = nearest(feature, names)
@@ -159,7 +159,7 @@ class Joined(Task):
         return jnp.concatenate([task.shown(mine, now, time) for task, mine in own])
 
     def rewards(self, θ: Float[Array, " P"], step: Step) -> Float[Array, " tasks"]:
-        """What the step is worth in each of them."""
+        """What the step is worth in each of the tasks."""
         own = zip(self.tasks, self._split(θ), strict=True)
         return jnp.stack([jnp.asarray(task.reward(mine, step), float) for task, mine in own])
 

@@ -95,7 +95,7 @@ class Tasked(Environment):
 
 
 class OverSkills(Tasked):
-    """The same, where an action is a skill that is held.
+    """The same, but an action is a skill, which is held for several steps of the body.
 
     Attributes:
         policy: the skills, which stay as they are and take their likeliest actions.

@@ -107,7 +107,7 @@ class FromEnvironment(Task):
 @of_anything
 @dataclasses.dataclass(frozen=True)
 class Tolerance(Task):
-    """1 while a feature is in [lower, upper], and less with its distance from there, as in dm_control.
+    """1 while a feature is in [lower, upper], and less the farther it is from there, as in dm_control.
 
     Attributes:
         feature: the name of the feature.

@@ -307,7 +307,7 @@ def _in(run: Run, environment: AnyEnvironment) -> Run:
 def _diversity(
     run: Run, stored: Sequence[Trajectories], senses: dict[str, Similarity]
 ) -> dict[str, tuple[float, float]]:
-    """By similarity, its own first, the Vendi Score of stored episodes and what none can pass."""
+    """The Vendi Score of stored episodes and its ceiling in each sense, that of the run itself first."""
     found = {}
     for name, k in {str(run.similarity): run.similarity, **senses}.items():
         score = float(np.median([effective_number(data, k) for data in stored]))

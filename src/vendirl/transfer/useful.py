@@ -36,7 +36,7 @@ def useful_skills(profile: Float[np.ndarray, "n tasks"] | Any, scale: float = SC
 
 
 def profile_kernel(profile: Float[np.ndarray, "n tasks"] | Any, scale: float = SCALE) -> Float[np.ndarray, "n n"]:
-    """K, how alike skills earn."""
+    """K: how alike two skills are in what they earn."""
     p = np.asarray(real_numbers(profile, "profile"), np.float64)
     if p.ndim != 2 or not p.size:
         raise ValueError(f"profile must have a row for each skill and a column for each task, but has shape {p.shape}")

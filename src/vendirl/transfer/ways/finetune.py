@@ -111,14 +111,14 @@ def _stacked(each: list[Network] | list[Float[Array, " A"] | None]) -> Network |
 
 
 def _wider(network: Network, at: int, more: int) -> Network:
-    """The network with so many inputs more, which it does not heed, from a place on."""
+    """The network with that many more inputs from a place on, which have no weight."""
     W = network.layers[0].weight
     wider = jnp.concatenate([W[:, :at], jnp.zeros((W.shape[0], more)), W[:, at:]], 1)
     return eqx.tree_at(lambda n: n.layers[0].weight, network, wider)
 
 
 def _more(statistics: RunningStatistics, more: int) -> RunningStatistics:
-    """The statistics with so many features more, which count as not seen."""
+    """The statistics with that many more features, which count as not seen."""
     count = jnp.minimum(statistics.count, SEEN_BEFORE)
     mean = jnp.concatenate([statistics.mean, jnp.zeros(more)])
     return RunningStatistics(count, mean, jnp.concatenate([statistics.variance, jnp.ones(more)]))

@@ -16,7 +16,7 @@ from vendirl.transfer.ways.way import Asked, Used, Way, register
 @register
 @dataclasses.dataclass(frozen=True)
 class Oracle(Way):
-    """Do each task as well as is known: 1 of what is normalised.
+    """Do each task as well as is known to be possible: normalised returns are 1 here.
 
     Attributes:
         times: By how much the steps of learning are multiplied, where the optimum is not searched for.

@@ -22,7 +22,7 @@ from vendirl.transfer.ways.way import Asked, Used, Way, register
 @register
 @dataclasses.dataclass(frozen=True)
 class Random(Way):
-    """Act at random: 0 of what is normalised.
+    """Act at random: normalised returns are 0 here.
 
     Attributes:
         episodes: How many episodes there are for each seed.

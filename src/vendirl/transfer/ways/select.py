@@ -106,8 +106,8 @@ def best_stored(asked: Asked) -> list[int]:
 
 
 def bandit(tried: Returns, pulls: int) -> Int[np.ndarray, "draws tasks"]:
-    """What a bandit (UCB1, scaled by the deviation of what it saw) chooses, that is dealt the episodes of skills in
-    their order; beyond the last it begins again with the first."""
+    """What a bandit chooses (UCB1, scaled by the deviation of what it saw) that is dealt the episodes of each skill in
+    their order, and after the last the first again."""
     chosen = np.zeros((tried.episodes.shape[0], tried.episodes.shape[2]), int)
     for draw, task in np.ndindex(*chosen.shape):
         returns = [tried.episodes[draw, mine, task] for mine in tried.of_skill]

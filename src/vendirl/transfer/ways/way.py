@@ -73,7 +73,7 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Used:
-    """What came of it.
+    """What came of a way.
 
     Attributes:
         steps: (points,) how many steps each task had cost by then, those of selection too; what cost nothing has one
