@@ -301,6 +301,15 @@ def drawn(text: object) -> str:
     return printable(text).replace("$", r"\$")
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "seed"), counted(2000, "step")
+    ('1 seed', '2,000 steps')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def divisors(n: int) -> str:
     """The divisors of n, for a message."""
     return some_of([str(d) for d in divisors_of(n)], 40)

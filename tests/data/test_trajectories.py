@@ -179,6 +179,8 @@ def test_it_says_what_it_is():
         "Trajectories(3 skills, 6 episodes of 1 to 4 steps, 3 features, from mine)"
     )
     assert "6 episodes of 4 steps" in repr(Trajectories.of(EVEN, WHO))
+    one = Trajectories.of(np.zeros((1, 1, 1)), [0], source="mine")
+    assert repr(one) == "Trajectories(1 skill, 1 episode of 1 step, 1 feature, from mine)"
 
 
 class Loop(list):

@@ -10,7 +10,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
-from vendirl._text import verbatim
+from vendirl._text import counted, verbatim
 from vendirl.cli.command import Command
 from vendirl.cli.many import Many, bars, say
 from vendirl.cli.train import asked
@@ -71,7 +71,7 @@ class Compare(Settings, Many, Command):
         steps = comparing.steps_taken(folders)
         least, most = (kind(learned for learned, _ in steps.values()) for kind in (min, max))
         each = f"{most:,} steps" if least == most else f"{least:,} to {most:,} steps"
-        title = f"{self.env}: {self.skills} skills, {self.seeds} seeds, {each} each"
+        title = f"{self.env}: {counted(self.skills, 'skill')}, {counted(self.seeds, 'seed')}, {each} each"
         console.print(table_of(table, title))
         if refilled := [f"{refills:,} for {name}" for name, (_, refills) in steps.items() if refills]:
             line = f"steps of each seed that refilled memories, beside these: {', '.join(refilled)}"

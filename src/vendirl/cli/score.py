@@ -14,7 +14,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from vendirl._text import verbatim
+from vendirl._text import counted, verbatim
 from vendirl.cli.command import Command
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Score(Command):
             ends = between(r.repetition), between(r.limit)
             score, null, p = f"{r.vendi_score:.3f}", f"{r.null:.3f}", f"{r.p_value:.3f}"
             table.add_row(verbatim(r.similarity), score, f"{r.ceiling:g}", *ends, null, p)
-        title = f"{path}: Vendi Score of {data.n} skills, {len(data)} episodes"
+        title = f"{path}: Vendi Score of {counted(data.n, 'skill')}, {counted(len(data), 'episode')}"
         console.print(verbatim(title, style="italic"), soft_wrap=True)
         console.print(table)
         for r in evaluation.results:

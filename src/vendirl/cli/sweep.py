@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from vendirl._text import verbatim
+from vendirl._text import counted, verbatim
 from vendirl.cli.command import Command
 from vendirl.cli.many import Many, bars, say
 from vendirl.cli.train import settings_of
@@ -58,7 +58,7 @@ class Sweep(Settings, Many, Command):
         with bars() as bar:
             found = plan.carried_out(self.on, self.jobs, self.retries, self.imports, say, lambda task: bar(task.name))
         console = Console()
-        title = f"{self.env}: {len(found.trials)} trials, the best by {self.objective}"
+        title = f"{self.env}: {counted(len(found.trials), 'trial')}, the best by {self.objective}"
         console.print(verbatim(title, style="table.title"), soft_wrap=True)  # the table may be narrower
         table = Table()
         for name in ("trial", self.objective, *(dimension.name for dimension in found.space)):

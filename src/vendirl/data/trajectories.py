@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from vendirl._checks import an_array
-from vendirl._text import preformatted
+from vendirl._text import counted, preformatted
 from vendirl.data.layout import alongside, beginnings, episodes_of_skills, feature_names, labels_of, listed, steps_of
 from vendirl.similarity import SkillSet
 from vendirl.similarity.features import feature_indices
@@ -123,12 +123,10 @@ class Trajectories:
         return iter(self._split(self.observations))
 
     def __repr__(self) -> str:
-        least, most = self.lengths.min(), self.lengths.max()
-        steps = f"{most}" if least == most else f"{least} to {most}"
-        return (
-            f"Trajectories({self.n} skills, {len(self)} episodes of {steps} steps, "
-            f"{len(self.features)} features, from {self.source})"
-        )
+        least, most = int(self.lengths.min()), int(self.lengths.max())
+        steps = ("" if least == most else f"{least:,} to ") + counted(most, "step")
+        episodes, features = counted(len(self), "episode"), counted(len(self.features), "feature")
+        return f"Trajectories({counted(self.n, 'skill')}, {episodes} of {steps}, {features}, from {self.source})"
 
     def _repr_html_(self) -> str:
         return preformatted(repr(self))

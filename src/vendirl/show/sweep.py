@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vendirl._files import write_bytes_atomically
-from vendirl._text import printable, written
+from vendirl._text import counted, printable, written
 from vendirl.clusters.space import Dimension, space_text
 from vendirl.clusters.sweep import Sweep, Trial
 from vendirl.show.plain_charts import Axis, Mark, bars, chart
@@ -49,14 +49,14 @@ def _head(sweep: Sweep) -> str:
     settings, failed = sweep.settings, len(sweep.trials) - len(sweep.finished)
     swept = {dimension.name for dimension in sweep.space}
     parts = {
-        "skills": f"{settings.skills} skills",
+        "skills": counted(settings.skills, "skill"),
         "method": f"of {settings.method}",
         "env": f"in {settings.env}",
         "similarity": f"alike by {settings.similarity}",
     }
     what = " ".join(said for name, said in parts.items() if name not in swept)
     seeds = f", {settings.seeds} seeds each" if settings.seeds > 1 else ""
-    count = f"{len(sweep.trials)} trials by the sampler {sweep.sampler}{seeds}" + (
+    count = f"{counted(len(sweep.trials), 'trial')} by the sampler {sweep.sampler}{seeds}" + (
         f", {failed} failed" if failed else ""
     )
     return (

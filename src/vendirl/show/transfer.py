@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vendirl._files import write_bytes_atomically
-from vendirl._text import drawn, percent, verbatim
+from vendirl._text import counted, drawn, percent, verbatim
 from vendirl.transfer.result import NOTHING, Row, Transfer
 
 _STYLE = (
@@ -59,7 +59,7 @@ def said(found: Transfer) -> str:
 
 def table_of(found: Transfer) -> Table:
     """A table with a row for each set of skills and way of using them."""
-    tasks, seeds = _counted(len(found.tasks), "task"), _counted(found.seeds, "seed")
+    tasks, seeds = counted(len(found.tasks), "task"), counted(found.seeds, "seed")
     title = f"{found.env}: {tasks}, {found.budget:,.0f} steps each, {seeds}"
     table = _plain_table(verbatim(title, style="table.title"), verbatim(said(found)))
     table.add_column("skills", overflow="fold")
@@ -74,10 +74,6 @@ def table_of(found: Transfer) -> Table:
 def _plain_table(title: Text | str, caption: Text | None = None) -> Table:
     """A table that takes little room beside its words: with intervals it just fits a terminal."""
     return Table(title=title, title_justify="left", caption=caption, box=box.SIMPLE_HEAD, padding=0)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def table_of_runs(found: Transfer) -> Table:

@@ -31,7 +31,7 @@ from vendirl._checks import seed_number, shown
 from vendirl._files import write_atomically
 from vendirl._moved import no_more
 from vendirl._programs import Recent
-from vendirl._text import preformatted
+from vendirl._text import counted, preformatted
 from vendirl.data import Trajectories, write_npz
 from vendirl.environments import AnyEnvironment, HostEnvironment
 from vendirl.score.score import Vendi, vendi
@@ -372,7 +372,7 @@ class Run:
         asked, each = self.settings, self.settings.scenes * self.loop.steps_of_an_epoch
         trained = f"{self.env_steps:,} of {self.epochs * each:,} steps"
         lines = [
-            f"Run: {asked.skills} skills of {asked.method} in {asked.env}, {trained}"
+            f"Run: {counted(asked.skills, 'skill')} of {asked.method} in {asked.env}, {trained}"
             + (f", {asked.seeds} seeds" if asked.seeds > 1 else ""),
             f"  alike by {asked.similarity}",
         ]
