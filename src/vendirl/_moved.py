@@ -35,7 +35,9 @@ MOVED = {
     "environments.in_graph": "environments.suites.simulation",
     "cli.progress": "training.progress",
     "cli.cache": "_host",
+    "training.algorithm": "training.loop",
     "training.comparing": "clusters.comparing",
+    "training.programs": "_programs",
 }
 MOVED_TOGETHER = {
     "evaluation": (
