@@ -57,7 +57,7 @@ def test_every_block_of_code_runs(path, briefly, capsys):
                 assert cli.main(arguments) == 0, f"{command}\n{capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda path: path.name)
 def test_lines_are_at_most_120_wide(path):
     long = [i for i, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 120 and "|" not in line]
     assert not long

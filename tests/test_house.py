@@ -35,6 +35,12 @@ def test_the_plan_of_the_house_in_contributing_is_true():
     assert folders == set(shown)
 
 
+def test_the_version_is_that_of_the_package_wherever_it_stands():
+    version = re.search(r'^__version__ = "(.+)"$', (SOURCE / "__init__.py").read_text(), re.MULTILINE)[1]
+    assert re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == version
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version
+
+
 def test_tests_lie_where_what_they_test_lies():
     folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
     missing = [str(folder) for folder in folders if not (SOURCE / folder).is_dir()]
