@@ -25,6 +25,13 @@ CACHE = Path(tempfile.gettempdir()) / f"vendirl-tests-{_run}"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # see vendirl._host
+
+# Dozens of processes are started, and each would parse JAX anew where Python is told to keep no bytecode beside the
+# source: two of three seconds of starting. It is kept for this run of the tests as well.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(CACHE / "bytecode")
+    os.environ.update(PYTHONDONTWRITEBYTECODE="", PYTHONPYCACHEPREFIX=sys.pycache_prefix)
+
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICKLY}".strip()
 
 import jax  # noqa: E402  (after what it is told above)

@@ -1,5 +1,6 @@
 """What the documents show: every block of code runs, every command is one, and lines are not too long to read."""
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
@@ -9,21 +10,32 @@ import pytest
 import vendirl as vr
 from vendirl import cli
 from vendirl.show import films
+from vendirl.training import problem
 from vendirl.training.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))
+SCENES = 16
+"""At most so many are trained on, where a document names more, or none."""
 OURS = ("make ", "pip ", "python ", "sha256sum ")
 
 
 @pytest.fixture
 def briefly(monkeypatch, tmp_path, path):
-    """In an empty folder, trainings of a single epoch, whose ceiling is not sought for long, of which few episodes are
-    kept, but for suites, which ask for so many of both, and whose films are small."""
+    """In an empty folder, trainings of a single epoch of few scenes, whose ceiling is not sought for long, of which few
+    episodes are kept, but for suites, which ask for so many of both, and whose films are small and short."""
     monkeypatch.chdir(tmp_path)
     if path.name != "benchmark.md":
         monkeypatch.setattr("vendirl.training.run.KEPT", 3)
         monkeypatch.setattr(Settings, "epochs", lambda self, steps_per_epoch: 1)
+        within_budget = problem._within_budget
+
+        def of_few_scenes(settings, steps, made):
+            budget = min(settings.steps, SCENES * steps)  # of which the library makes fewer scenes, if need be
+            scenes = within_budget(dataclasses.replace(settings, steps=budget), steps, made).scenes
+            return dataclasses.replace(settings, scenes=scenes)
+
+        monkeypatch.setattr(problem, "_within_budget", of_few_scenes)
     monkeypatch.setenv("MUJOCO_GL", "egl")  # bodies are drawn without a screen
     attainable = vr.attainable
     monkeypatch.setattr(
@@ -31,7 +43,7 @@ def briefly(monkeypatch, tmp_path, path):
     )
     film = films.film
     monkeypatch.setattr(
-        films, "film", lambda run, skills, seed, width, height, every: film(run, skills, seed, 64, 48, every)
+        films, "film", lambda run, skills, seed, width, height, every: film(run, skills, seed, 64, 48, 50 * every)
     )
 
 
