@@ -66,6 +66,7 @@ ALONE = ("tests/test_documents.py", "tests/methods/test_learning.py")
 LONG = [Path(name).stem for name in ALONE] + ["test_run", "test_sac", "test_kernels", "test_cli", "test_loop"]
 LONG += ["test_score", "test_playground", "test_ppo", "test_objects", "test_policy", "test_reward", "test_devices"]
 LONG += ["test_brax", "test_border", "test_wrapped_stable_baselines3", "test_figures_of_the_paper"]
+LONG += ["test_wrapped_brax", "test_transferring", "test_executors", "test_processes", "test_faults"]
 """The files that take longest, in that order."""
 
 
@@ -165,4 +166,5 @@ def optimised(monkeypatch):
 def pytest_sessionfinish(session):
     """The first process, which started the others, throws the programs away."""
     if _run == str(os.getpid()):
+        sys.dont_write_bytecode = True  # by what is imported from here on
         shutil.rmtree(CACHE, ignore_errors=True)

@@ -160,14 +160,15 @@ def test_a_module_of_ones_own_makes_a_similarity_known(skills, tmp_path, capsys)
 
 
 def test_a_program_from_the_cache_is_loaded_in_silence(tmp_path):
-    """XLA's false alarm about processors is not shown; where it does not raise it this cannot fail."""
+    """XLA's false alarm about processors is not shown; where it does not raise it this cannot fail. Only where a run is
+    may be said, to whoever waits for long."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     for name in ("TF_CPP_MIN_LOG_LEVEL", "JAX_COMPILATION_CACHE_DIR"):
         environment.pop(name)
     for run in ("first", "second"):
         command = [sys.executable, "-m", "vendirl.cli", "train", "--out", str(tmp_path / run), *QUICK]
         done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-        assert done.stderr == ""
+        assert [line for line in done.stderr.splitlines() if not line.startswith("learning: ")] == []
     assert list((tmp_path / "vendirl").rglob("*cache*"))
 
 
