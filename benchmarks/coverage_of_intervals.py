@@ -72,8 +72,14 @@ OTHERS: tuple[Cell, ...] = (
     ("alignment(scale=0.2)", "well-separated", "uniform", (8, 5)),
     ("overlap(neighbours=5)", "half-distinct", "Laplace", (8, 8)),
     ("covariance(scale=2)", "identical", "log-normal", (50, 8)),
+    ("mmd", "evenly near", "Laplace", (10, 8)),
+    ("angle(scale=3)", "evenly near", "Laplace", (10, 8)),
+    ("angle(scale=3)", "evenly near", "Weibull", (10, 8)),
+    ("final_state", "evenly near", "Laplace", (10, 8)),
+    ("wasserstein", "evenly near", "Weibull", (10, 8)),
 )
-"""Cells of other noise, of seven steps and three features, that were held out until they changed a rule."""
+"""Cells of other noise, of seven steps and three features, that were held out until they changed a rule; skills that
+are evenly near lie on a circle of half the size."""
 NEW_SIMILARITIES = (
     *("mmd", "mmd(scale=2)", "mmd(kernel='rbf')", "angle(scale=3)", "cosine(scale=0.5)", "covariance(scale=1)"),
     *("final_state", "wasserstein", "wasserstein(scale=2)", "overlap", "0.5*final_state + 0.5*angle(scale=4)"),
@@ -134,9 +140,10 @@ def episodes(cell: Cell, draws: int, generator: np.random.Generator, shared: int
         x = x * np.linspace(0.5, 1.5, n)[:, None, None, None]
     turn, radius = 2 * np.pi * np.arange(n) / n, max(1.0, 1.2 * n / (2 * np.pi))
     place = np.zeros((n, features))
+    radius /= 2 if skills == "evenly near" else 1
     place[:, 0], place[:, 1] = radius * np.cos(turn), radius * np.sin(turn)
     spread = np.linspace(0.4, 2.0, n)
-    same = {"identical": n, "half-distinct": n // 2, "well-separated": 0}[skills]
+    same = {"identical": n, "half-distinct": n // 2, "well-separated": 0, "evenly near": 0}[skills]
     place[n - same :], spread[n - same :] = place[0], spread[0]
     if similarity.startswith("covariance"):
         return x * spread[:, None, None, None]

@@ -6,7 +6,7 @@ import pytest
 import vendirl as vr
 from vendirl.evaluation.chance import Chance
 from vendirl.evaluation.intervals import intervals
-from vendirl.evaluation.limits import by_noise, drawn_noise, inverted, limit, worlds
+from vendirl.evaluation.limits import WIDTHS, by_noise, drawn_noise, inverted, limit, worlds
 from vendirl.evaluation.variation import Scale, Variation, quantile
 
 OF_SKILL = [np.arange(0, 5), np.arange(5, 10), np.arange(10, 15)]
@@ -42,7 +42,7 @@ def _pairs(start):
     return [(start, start + 1), (start, start + 2), (start + 1, start + 2)]
 
 
-def test_worlds_draw_together_what_noise_could_have_parted_and_nothing_else_until_the_last():
+def test_worlds_push_apart_and_draw_together_what_noise_could_have_parted_and_nothing_else_until_the_last():
     dealer = vr.similarity.mmd().regroup(episodes())
     (place,) = dealer.places([OF_SKILL])
     noise = drawn_noise(dealer, OF_SKILL, place, 40, np.random.default_rng(0))
@@ -50,10 +50,26 @@ def test_worlds_draw_together_what_noise_could_have_parted_and_nothing_else_unti
     near = np.abs(found[:, 0] - found[:, 1])
     np.testing.assert_array_equal(found[0], place[:, 0])
     assert near[0] > 0.05
-    assert near[2:].max() < 1e-3
+    assert near[0] * 1.1 < near[1] < near[2] / 1.1
+    assert near[4:].max() < 1e-3
     assert np.abs(found[:-2, 2] - found[:-2, 1]).min() > 45
     np.testing.assert_array_equal(found[-1], np.full(3, place[0, 0]))
     np.testing.assert_allclose(found[-2] - place[0, 0], 0.3 * (found[-3] - place[0, 0]))
+
+
+def test_skills_that_noise_could_not_have_drawn_together_are_not_pushed_apart():
+    dealer = vr.similarity.mmd().regroup(episodes(places=(-50.0, 0.0, 50.0)))
+    (place,) = dealer.places([OF_SKILL])
+    noise = drawn_noise(dealer, OF_SKILL, place, 40, np.random.default_rng(0))
+    assert len(worlds(dealer, place, noise)) == len(WIDTHS) + 3
+
+
+def test_a_score_is_more_likely_in_a_world_of_a_higher_limit_where_noise_does_more_harm():
+    """Noise does nothing in the first world, at 0, and takes 0.5 from another one, at 0.5: both are likely."""
+    low, high, _ = _limit(0.0, np.array([0.0, -0.5, 0.0]), 0.1, 0.001, v=(0.0, 0.5, -4.0))
+    assert low < 0
+    assert high > 0.7
+    assert _limit(0.0, 0.0, 0.1, 0.001, v=(0.0, 0.5, -4.0))[1] < 0.3
 
 
 def _limit(g, bias, error, p_value, least_p=0.01, v=(-4.0, -1.0, 0.0), scale=None):
@@ -70,13 +86,13 @@ def test_where_bias_and_error_are_the_same_everywhere_the_interval_is_the_usual_
     np.testing.assert_allclose(_limit(0.5, 0.3, 0.2, p_value=0.01), expected, atol=0.01)
 
 
-def test_where_noise_deflates_a_score_it_took_half_as_much_again_and_is_less_well_known():
-    """Noise takes 0.4 from the first world, at 1, so that scores of 1 are those of 1 + 1.5 * 0.4, give or take t times
+def test_where_noise_deflates_a_score_it_took_a_quarter_as_much_again_and_is_less_well_known():
+    """Noise takes 0.4 from the first world, at 1, so that scores of 1 are those of 1 + 1.25 * 0.4, give or take t times
     the root of 0.1² + (0.4 * 0.4)²; the other world is far off."""
     t, scale, null = quantile(0.95, 1e9), Scale(8.0), Chance(np.ones(1), 0.01, 0.01, 100)
     found = inverted(1.0, np.array([1.0, -3.0]), np.array([-0.4, 0.0]), np.full(2, 0.1), scale, 1e9, null, 0.95)
-    assert float(scale.of(found.middle)) == pytest.approx(1.6, abs=0.01)
-    assert float(scale.of(found.interval[1])) == pytest.approx(1.6 + t * np.hypot(0.1, 0.16), abs=0.01)
+    assert float(scale.of(found.middle)) == pytest.approx(1.5, abs=0.01)
+    assert float(scale.of(found.interval[1])) == pytest.approx(1.5 + t * np.hypot(0.1, 0.16), abs=0.01)
 
 
 def test_whether_all_are_alike_is_decided_by_dealing_at_random_or_if_that_cannot_tell_by_the_last_world():

@@ -12,7 +12,8 @@ does to the score of a *known* set of places can be simulated:
    last all in it. Together is a step of a mean shift, repeated: z_i <- Σ_j w_ij z_j / Σ_j w_ij with
    w_ij = exp(-½ (u_ij / h r_ij)²), where u = -log k is how unlike two skills are, r how unlike noise alone would make
    them, and h tells one world from the next. Skills that are the same come to lie in one place long before those that
-   are not.
+   are not. And the other way round: worlds in which skills that noise could have drawn together are pushed apart,
+   z_i <- z_i + γ (z_i - Σ_j w_ij z_j / Σ_j w_ij), since skills that are evenly apart lie less evenly as they are found.
 3. In each world the limit v is known, and scores of places + ε show the bias b(v) and the error s(v) of S. Between
    worlds both are interpolated. The interval holds all v with
 
@@ -22,9 +23,9 @@ does to the score of a *known* set of places can be simulated:
    much as the score, whose error there is that of a repetition (`variation`). By how much they differ errors are
    mended, by ever less from the first world to the last, in which places are moved only once.
    Errors of fewer than `SKILLS` skills, which go with the score, are left as they are.
-5. Skills that are evenly apart lie less evenly as they were found, and score less: b < 0 in the first world. Moving
-   them again does less harm than noise did, and least where it did most. From v_1 + |b| on the bias is therefore taken
-   to be `AGAIN` times as large, and the variance to be greater by (b `DOUBT`)².
+5. Places that are evenly apart score less when noise moves them: b < 0 in the world v_m of the highest limit. They may
+   lie even more evenly than that, where noise does more harm. From v_m + |b| on the bias is therefore taken to be
+   `AGAIN` times as large, and the variance to be greater by (b `DOUBT`)².
 
 All alike is the least there can be, and is decided by tests: 1 is in the interval unless the same episodes dealt at
 random (`chance`, which is exact) score as much as S with a probability of no more than 1 - confidence; or in the last
@@ -51,11 +52,14 @@ are finer, covered half-distinct skills too rarely."""
 NEARLY = 0.3
 """How far places are from being one, in the last world but one, as a part of how far they are in the one before."""
 STEPS = 4
-"""How often places are drawn together."""
-AGAIN = 1.5
-"""Chosen by simulation: in two cells of evenly separated skills noise took 1.6 times as much."""
-DOUBT = 0.4
-"""Chosen by simulation."""
+"""How often places are drawn together, or pushed apart."""
+PUSHED = (1.0, 3.0)
+"""γ, of the worlds in which skills are pushed apart, with the widest h."""
+UNMOVED = 1e-3
+"""Pushing that changes no similarity by more is none."""
+AGAIN, DOUBT = 1.25, 0.4
+"""Both were chosen by simulation, as was `PUSHED`: before there were such worlds, intervals of evenly separated skills
+under `angle` ended too low in every sixth draw."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,22 +104,33 @@ def limit(
     v, simulated = g[: len(places)], g[len(places) :].reshape(len(places), draws)
     bias, error = simulated.mean(1) - v, np.maximum(simulated.std(1, ddof=1), 1e-9)
     if places.shape[1] >= SKILLS:
-        error *= (max(found.error, 1e-9) / error[0]) ** ((v - v[-1]) / max(v[0] - v[-1], 1e-9))
+        share = np.clip((v - v[-1]) / max(v[0] - v[-1], 1e-9), 0, 1)
+        error *= (max(found.error, 1e-9) / error[0]) ** share
     return inverted(float(found.scale.of(score)), v, bias, error, found.scale, found.freedom, null, confidence)
 
 
 def worlds(
     dealer: Regrouping, places: Float[np.ndarray, "n F"], noise: Float[np.ndarray, "draws n F"]
 ) -> Float[np.ndarray, "worlds n F"]:
-    """The places as they are, ever more drawn together, near the one that is most like the others, and all in it."""
+    """The places as they are, pushed apart, ever more drawn together, near the one that is most like the others, and
+    all in it. Where pushing moves none, there are no such worlds."""
     apart = by_noise(dealer, places, noise)
-    width = np.array(WIDTHS)[:, None, None] * np.sqrt((apart[:, None] ** 2 + apart**2) / 2)
-    moved = np.repeat(places[None], len(WIDTHS), 0)
+    width = np.sqrt((apart[:, None] ** 2 + apart**2) / 2)
+
+    def pulled(sets, h):
+        near = np.exp(-0.5 * (_unlike(dealer.of_places(sets)) / (h * width)) ** 2)
+        return near @ sets / near.sum(-1, keepdims=True)
+
+    together = np.repeat(places[None], len(WIDTHS), 0)
+    pushed = np.repeat(places[None], len(PUSHED), 0)
     for _ in range(STEPS):
-        near = np.exp(-0.5 * (_unlike(dealer.of_places(moved)) / width) ** 2)
-        moved = near @ moved / near.sum(-1, keepdims=True)
-    amid = places[int(dealer.of_places(places[None])[0].sum(1).argmax())]
-    return np.concatenate([places[None], moved, amid + NEARLY * (moved[-1:] - amid), amid + 0 * places[None]])
+        together = pulled(together, np.array(WIDTHS)[:, None, None])
+        pushed = pushed + np.array(PUSHED)[:, None, None] / STEPS * (pushed - pulled(pushed, max(WIDTHS)))
+    as_found = dealer.of_places(places[None])
+    pushed = pushed[np.abs(dealer.of_places(pushed) - as_found).max((1, 2)) > UNMOVED]
+    amid = places[int(as_found[0].sum(1).argmax())]
+    near_one, one = amid + NEARLY * (together[-1:] - amid), amid + 0 * places[None]
+    return np.concatenate([places[None], pushed, together, near_one, one])
 
 
 def by_noise(
@@ -169,9 +184,10 @@ def inverted(
     """
     level = 1 - confidence
     two, one, sure = (quantile(1 - tails, freedom) for tails in (level, 2 * level, 2 * level / 5))
-    if bias[0] < 0:
-        v, error = np.append(v, v[0] - bias[0]), np.append(error, np.hypot(error[0], DOUBT * bias[0]))
-        bias = np.append(bias, AGAIN * bias[0])
+    top = int(v.argmax())
+    if bias[top] < 0:
+        v, error = np.append(v, v[top] - bias[top]), np.append(error, np.hypot(error[top], DOUBT * bias[top]))
+        bias = np.append(bias, AGAIN * bias[top])
     order = np.argsort(v)
     v, bias, error = v[order], bias[order], error[order]
     least, most = float(scale.of(1.0)), max(g - bias[-1], v[-1]) + (two + 2) * error[-1]
