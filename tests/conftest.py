@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -96,9 +97,27 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+_most: dict[str, float] = {}
+"""By test, the most memory that a process held until its end, where it was more than at any time before."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    _most.update(getattr(node, "workeroutput", {}).get("most", {}))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How much memory a process of the tests held at most; 2 GB should do."""
+    for test, held in sorted(_most.items(), key=lambda one: -one[1])[:3]:
+        terminalreporter.write_line(f"a process held {held / 1e9:.2f} GB at most by the end of {test}")
+
+
 def pytest_runtest_teardown(item, nextitem):
     """A process that goes through hundreds of tests forgets the programs of earlier ones, which nobody calls again."""
     global _forgot_at
+    most = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in kB, where this runs
+    if most > max(_most.values(), default=0.0):
+        _most[item.nodeid] = most
     goes_on = nextitem is not None and nextitem.path == item.path
     if _held() > max(MUCH, _forgot_at + (MORE if goes_on else MORE_BETWEEN_FILES)):
         jax.clear_caches()
@@ -164,7 +183,9 @@ def optimised(monkeypatch):
 
 
 def pytest_sessionfinish(session):
-    """The first process, which started the others, throws the programs away."""
+    """The others say how much memory they held; the first process, which started them, throws the programs away."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["most"] = _most
     if _run == str(os.getpid()):
         sys.dont_write_bytecode = True  # by what is imported from here on
         shutil.rmtree(CACHE, ignore_errors=True)

@@ -178,7 +178,7 @@ def test_policies_of_a_run_are_its_skills_their_vectors_and_mixtures():
     np.testing.assert_allclose(this.policy({0: 5.0, 2: 0.0})(x), this.policy(0)(x), atol=1e-7)
     for skill, error in (
         (4, "a number from 0 to 3, but is 4"),
-        (-1, "at least 0, but is -1"),
+        (-1, "a number from 0 to 3, but is -1"),
         ([1.0], r"vectors of 2 numbers, but the skill given has shape \(1,\)"),
         ([np.nan, 0.0], "skill must be finite"),
         ({}, "at least one skill"),

@@ -58,8 +58,8 @@ PUSHED = (1.0, 3.0)
 UNMOVED = 1e-3
 """Pushing that changes no similarity by more is none."""
 AGAIN, DOUBT = 1.25, 0.4
-"""Both were chosen by simulation, as was `PUSHED`: before there were such worlds, intervals of evenly separated skills
-under `angle` ended too low in every sixth draw."""
+"""Both were chosen by simulation, as was `PUSHED`: without such worlds, intervals of skills that are evenly near ended
+too low too often, most of all under `angle`."""
 
 
 @dataclasses.dataclass(frozen=True)
