@@ -64,6 +64,20 @@ def test_skills_that_noise_could_not_have_drawn_together_are_not_pushed_apart():
     assert len(worlds(dealer, place, noise)) == len(WIDTHS) + 3
 
 
+def test_no_world_is_one_in_which_pushing_apart_makes_skills_alike():
+    """Determinants of covariances that are pushed below 0 count as 0, all of them."""
+    generator = np.random.default_rng(3)
+    x = list(0.5 * generator.normal(size=(60, 1, 2)) + 0.25 * generator.normal(size=(60, 4, 2)))
+    of_skill = list(np.arange(60).reshape(3, 20))
+    dealer = vr.similarity.covariance(scale=2.0).resolve(None, 2).regroup(x)
+    (place,) = dealer.places([of_skill])
+    noise = drawn_noise(dealer, of_skill, place, 40, np.random.default_rng(0))
+    found = dealer.of_places(worlds(dealer, place, noise))
+    pushed = found[1 : -len(WIDTHS) - 2]
+    assert (pushed.sum((1, 2)) < found[0].sum()).all()
+    assert len(pushed) < 2, "with this seed one is pushed too far"
+
+
 def test_a_score_is_more_likely_in_a_world_of_a_higher_limit_where_noise_does_more_harm():
     """Noise does nothing in the first world, at 0, and takes 0.5 from another one, at 0.5: both are likely."""
     low, high, _ = _limit(0.0, np.array([0.0, -0.5, 0.0]), 0.1, 0.001, v=(0.0, 0.5, -4.0))

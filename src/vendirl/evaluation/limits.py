@@ -56,7 +56,8 @@ STEPS = 4
 PUSHED = (1.0, 3.0)
 """γ, of the worlds in which skills are pushed apart, with the widest h."""
 UNMOVED = 1e-3
-"""Pushing that changes no similarity by more is none."""
+"""Pushing that makes skills less alike by no more than that, in all, is none: they were apart, or ended as what no
+skill can be, such as a covariance with a negative determinant, which counts as 0."""
 AGAIN, DOUBT = 1.25, 0.4
 """Both were chosen by simulation, as was `PUSHED`: without such worlds, intervals of skills that are evenly near ended
 too low too often, most of all under `angle`."""
@@ -113,7 +114,7 @@ def worlds(
     dealer: Regrouping, places: Float[np.ndarray, "n F"], noise: Float[np.ndarray, "draws n F"]
 ) -> Float[np.ndarray, "worlds n F"]:
     """The places as they are, pushed apart, ever more drawn together, near the one that is most like the others, and
-    all in it. Where pushing moves none, there are no such worlds."""
+    all in it. Where pushing does not make them less alike, there are no such worlds."""
     apart = by_noise(dealer, places, noise)
     width = np.sqrt((apart[:, None] ** 2 + apart**2) / 2)
 
@@ -127,7 +128,7 @@ def worlds(
         together = pulled(together, np.array(WIDTHS)[:, None, None])
         pushed = pushed + np.array(PUSHED)[:, None, None] / STEPS * (pushed - pulled(pushed, max(WIDTHS)))
     as_found = dealer.of_places(places[None])
-    pushed = pushed[np.abs(dealer.of_places(pushed) - as_found).max((1, 2)) > UNMOVED]
+    pushed = pushed[(as_found - dealer.of_places(pushed)).sum((1, 2)) > UNMOVED]
     amid = places[int(as_found[0].sum(1).argmax())]
     near_one, one = amid + NEARLY * (together[-1:] - amid), amid + 0 * places[None]
     return np.concatenate([places[None], pushed, together, near_one, one])
