@@ -6,6 +6,7 @@ import gc
 import os
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 from collections import OrderedDict
@@ -34,6 +35,10 @@ if sys.dont_write_bytecode:
     os.environ.update(PYTHONDONTWRITEBYTECODE="", PYTHONPYCACHEPREFIX=sys.pycache_prefix)
 
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICKLY}".strip()
+
+# Whoever runs the tests in the background of a shell has Ctrl-C ignored, and so would all that is tested.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import jax  # noqa: E402  (after what it is told above)
 from jaxtyping import install_import_hook  # noqa: E402
