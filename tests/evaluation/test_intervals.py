@@ -169,6 +169,23 @@ def test_halves_that_vary_more_than_single_episodes_show_are_believed_in_part_an
     assert most.error == pytest.approx(few.error * most.disagreement**0.225, rel=0.02)
 
 
+def test_where_tails_do_not_matter_episodes_that_were_not_seen_are_no_reason_for_doubt():
+    """What was wrong: intervals of overlap held in more than 99 % of draws."""
+    k = vr.similarity.overlap()
+    assert not k.tails_matter
+    assert not (2 * k.on([0])).tails_matter
+    assert (k + vr.similarity.mmd()).tails_matter
+    of_skill = [np.arange(20), np.arange(20, 40)]
+    usual, sure = (
+        variation(Drawn(0.01), of_skill, 1.0, 2.0, 200, np.random.default_rng(0), unseen=unseen)
+        for unseen in (0.3, np.inf)
+    )
+    assert 1 / usual.freedom == pytest.approx(1 / sure.freedom + 1 / (0.3 * 40))
+    assert usual.error == sure.error
+    noisy = np.random.default_rng(0).normal(size=(6, 10, 4, 2))
+    assert evaluated(noisy, "overlap").variation.freedom > 0.3 * 60 > evaluated(noisy, "mmd").variation.freedom
+
+
 def test_the_scale_goes_there_and_back_and_ends_where_scores_do():
     scale = Scale(8.0)
     for score in (1.0, 1.01, 4.0, 7.99, 8.0):

@@ -23,7 +23,7 @@ from vendirl.evaluation.limits import Limit, limit
 from vendirl.evaluation.measures import measures as other_measures
 from vendirl.evaluation.measures.measure import Measure
 from vendirl.evaluation.resampling import thinned
-from vendirl.evaluation.variation import variation
+from vendirl.evaluation.variation import UNSEEN, variation
 from vendirl.score.score import vendi, vendi_score
 from vendirl.similarity import Similarity, as_similarity
 
@@ -213,7 +213,8 @@ def _diversity(
     if refused is None:
         most = max(ceiling, score, drawn_score)
         tails = k.least_evenness > 0
-        found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed), tails)
+        unseen = UNSEEN if k.tails_matter else np.inf
+        found = variation(dealer, of_skill, q, most, resamples, np.random.default_rng(seed), tails, unseen)
 
         def limit_of() -> Limit | None:
             generator, draws = np.random.default_rng([seed, 2]), max(2, resamples // 5)

@@ -23,8 +23,9 @@ what leaving out one shows, times ρ^`HALVES` where halves vary more by a factor
 
 How well it is known follows from how uneven the effects d of the episodes left out are, as if there were 2/(kurtosis -
 1) for each. But few episodes seldom show the tails of what they were drawn from, so that each adds no more than
-`UNSEEN` degrees of freedom: 1/ν = 1/ν_seen + 1/(UNSEEN · episodes). Refusing the sets in which a rare episode was seen
-would be worse: those that are left are the ones that lack such episodes, whose scores and errors are both too low.
+`UNSEEN` degrees of freedom, where tails matter: 1/ν = 1/ν_seen + 1/(UNSEEN · episodes). Refusing the sets in which a
+rare episode was seen would be worse: those that are left are the ones that lack such episodes, whose scores and errors
+are both too low.
 """
 
 from __future__ import annotations
@@ -103,12 +104,14 @@ def variation(
     resamples: int,
     generator: np.random.Generator,
     tails: bool = False,
+    unseen: float = UNSEEN,
 ) -> Variation:
     """How the score of these episodes varies; each skill needs two of them at least, and there must be two skills.
 
     Args:
         resamples: how many sets of skills are scored; two fifths of them are halves, two fifths leave one out.
         tails: whether to ask how even effects of episodes are.
+        unseen: the degrees of freedom that an episode adds at most; infinitely many where tails do not matter.
     """
     n, sizes, scale = len(of_skill), np.array([len(mine) for mine in of_skill]), Scale(ceiling)
     K = dealer.matrices(split_deals(of_skill, max(2, resamples // 5), generator))
@@ -132,7 +135,7 @@ def variation(
     return Variation(
         scale=scale,
         error=float(variance) ** 0.5,
-        freedom=max(1.0, 1 / (1 / min(seen, float((sizes - 1).sum())) + 1 / (UNSEEN * sizes.sum()))),
+        freedom=max(1.0, 1 / (1 / min(seen, float((sizes - 1).sum())) + 1 / (unseen * sizes.sum()))),
         deciding=deciding,
         disagreement=disagreement,
         closest=_closest(1 - K[:, :n, n:]),

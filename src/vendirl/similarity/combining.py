@@ -69,6 +69,10 @@ class Combination(Similarity):
         return max(part.least_evenness for part in self.parts)
 
     @property
+    def tails_matter(self) -> bool:
+        return any(part.tails_matter for part in self.parts)
+
+    @property
     def has_limit(self) -> bool:
         return all(part.has_limit for part in self.parts)
 

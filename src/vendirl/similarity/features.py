@@ -87,6 +87,10 @@ class On(Similarity):
         return self.inner.least_episodes
 
     @property
+    def tails_matter(self) -> bool:
+        return self.inner.tails_matter
+
+    @property
     def least_evenness(self) -> float:
         return self.inner.least_evenness
 

@@ -63,6 +63,10 @@ class overlap(TrajectorySimilarity):  # noqa: N801
         return self.neighbours + 1
 
     @property
+    def tails_matter(self) -> bool:
+        return False  # an observation is within a ball or not, however far from it
+
+    @property
     def has_limit(self) -> bool:
         return False  # the balls shrink as observations are added, and how much they cover goes on changing
 

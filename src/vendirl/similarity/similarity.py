@@ -100,6 +100,11 @@ class Similarity(eqx.Module):
         return 0.0
 
     @property
+    def tails_matter(self) -> bool:
+        """Whether an observation counts for more the farther out it is, so that rare ones may decide a score."""
+        return True
+
+    @property
     def has_limit(self) -> bool:
         """Whether k is known to come to rest as ever more episodes of the same skills are added."""
         return True
