@@ -12,9 +12,9 @@ With n skills on h machines, of which each has one device and `SCENES` scenes, a
 
 in processor time, where a to e are not negative and are fitted to the sizes in `FITTED`, each part by itself.
 
-The model does not pass its own check yet: beyond the sizes that it is fitted to it says too little, down to half of what
-is measured at 2,048 skills, and a quarter for four processes on two cores. Until it does, its last table is a lower
-bound at best.
+The model does not pass its own check yet: beyond the sizes that it is fitted to it says too little, down to half of
+what is measured at 2,048 skills, and a quarter for four processes on two cores. So its last table is not to be relied
+on.
 """
 
 from __future__ import annotations
